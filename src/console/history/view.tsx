@@ -151,7 +151,7 @@ export function HistoryView({
           onZoom={zoom}
           hasFailed={error !== undefined}
         />
-        <Fold title={say.history.more}>
+        <Fold title={say.history.more} isNeeded={chosen.length === 0}>
           <Check
             value={window.isCompared}
             onValue={(isCompared) => onWindow(withBefore(stretchOf(windowText), isCompared))}
@@ -199,9 +199,17 @@ function Content({
   );
 }
 
-/** Closed at first on a phone, which shows the chart alone. */
-function Fold({ title, children }: { title: string; children: ComponentChildren }) {
-  const [isOpen] = useState(() => !matchMedia('(max-width: 37.5em)').matches);
+/** Closed at first on a phone, which shows the chart alone. @param props.isNeeded nothing is shown without it */
+function Fold({
+  title,
+  isNeeded = false,
+  children,
+}: {
+  title: string;
+  isNeeded?: boolean;
+  children: ComponentChildren;
+}) {
+  const [isOpen] = useState(() => isNeeded || !matchMedia('(max-width: 37.5em)').matches);
   return (
     <details class="more" open={isOpen}>
       <summary>{title}</summary>
