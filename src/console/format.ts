@@ -195,6 +195,21 @@ export function ageText(ageS: DurationS): string {
   return say.values.days(Math.floor(ageS / 86_400));
 }
 
+/** `4 min`, `2 h 10 min`, `22 d 10 h`: its two largest parts, of minutes that were rounded. */
+export function spanText(seconds: number): string {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  const parts = [
+    [Math.floor(minutes / 1_440), say.values.days],
+    [Math.floor(minutes / 60) % 24, say.values.hours],
+    [minutes % 60, say.values.minutes],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .flatMap(([count, text]) => (count > 0 ? text(count) : []))
+    .join(' ');
+}
+
 /**
  * How old a value is by the gateway's clock. No measurement is younger than its arrival, so one from the future counts from
  * then; it is not trusted when the arrival is unknown, or was by a clock that is ahead, too.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lateText, spanText } from '../../src/console/site/energy.ts';
+import { spanText } from '../../src/console/format.ts';
+import { lateText } from '../../src/console/site/energy.ts';
 
 test('a duration is written with its two largest units', () => {
   for (const [seconds, text] of [

@@ -1,8 +1,7 @@
 /** What a rule does, in a sentence, as far as it is made from a strategy. */
-import { attributeTitle, numberText, shownUnit } from '../format.ts';
+import { attributeTitle, numberText, shownUnit, spanText } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import type { Rule, Strategy } from '../shapes.ts';
-import { spanText } from '../site/energy.ts';
 import { say } from '../words/index.ts';
 import { WEEKDAYS } from '../../lib/weekdays.ts';
 import { inWords } from './strategies.ts';

@@ -3,22 +3,14 @@ import { groupBy } from '../group-by.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { callFor } from '../api.ts';
+import { spanText } from '../format.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
 import { Awaited, Card, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
-import {
-  type Book,
-  consumed,
-  type Energy,
-  energyText,
-  moneyText,
-  percentText,
-  type Role,
-  spanText,
-} from './energy.ts';
+import { type Book, consumed, type Energy, energyText, moneyText, percentText, type Role } from './energy.ts';
 import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;

@@ -100,18 +100,3 @@ export function moneyText(amount: number, currency: string): string {
 
 export const percentText = (ratio: number | null): string =>
   ratio === null ? '–' : `${Math.round(ratio * 100)} %`;
-
-/** `4 min`, `2 h 10 min`, `22 d 10 h`: its two largest parts, of minutes that were rounded. */
-export function spanText(seconds: number): string {
-  const minutes = Math.max(1, Math.round(seconds / 60));
-  const parts = [
-    [Math.floor(minutes / 1_440), say.values.days],
-    [Math.floor(minutes / 60) % 24, say.values.hours],
-    [minutes % 60, say.values.minutes],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  return parts
-    .slice(first, first + 2)
-    .flatMap(([count, text]) => (count > 0 ? text(count) : []))
-    .join(' ');
-}
