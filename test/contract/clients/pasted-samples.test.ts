@@ -38,6 +38,10 @@ const REFUSING: Record<string, number> = {
   // No module runs here: nobody is to be asked beyond this machine.
   test_modbus_connection: 422,
   scan_modbus: 422,
+  // Nor a script of the device, whose exchanges could be traced.
+  start_device_trace: 422,
+  stop_device_trace: 404,
+  get_device_trace_image: 404,
   // The network of the sample is none of this machine.
   search_devices: 400,
   // No device of another maker announced itself.
