@@ -184,7 +184,9 @@ const EXAMPLE_TARIFF = {
 /** As on the wire, for site files, too. */
 export const tariffsBody = v.object({
   currency: shape.about(
-    v.nullish(v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'))),
+    v.nullish(
+      v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'), v.examples(['EUR'])),
+    ),
     'ISO 4217; needed with the first tariff. Absent: as it is.',
   ),
   items: shape.about(
