@@ -231,6 +231,38 @@ CREATE TABLE rule_storage (
   PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+-- What rules may set of devices: a set of commands of one device. One that is held ends with its safe command.
+CREATE TABLE output (
+  id             TEXT PRIMARY KEY,
+  device_id      TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  -- tells outputs of one device apart that share commands; empty: there is one
+  part           TEXT NOT NULL,
+  -- names, as a JSON list
+  commands       TEXT NOT NULL CHECK (json_valid(commands)),
+  -- JSON: the command and its rule; NULL: nobody holds the output
+  safe           TEXT,
+  -- ids of the rules that made the last command, as a JSON list
+  rule_ids       TEXT NOT NULL CHECK (json_valid(rule_ids))
+) STRICT, WITHOUT ROWID;
+
+-- Commands to outputs that differed from the one before, or had another result.
+CREATE TABLE output_change (
+  number     INTEGER PRIMARY KEY,
+  output_id  TEXT NOT NULL REFERENCES output (id) ON DELETE CASCADE,
+  at_ms      INTEGER NOT NULL,
+  -- REQUEST, SAFE, or OTHER for a command that was not the arbiter's
+  source     TEXT NOT NULL,
+  -- JSON: name and arguments, sensitive values masked
+  command    TEXT NOT NULL CHECK (json_valid(command)),
+  -- JSON: kind, id and name of who asked
+  origin     TEXT NOT NULL CHECK (json_valid(origin)),
+  -- slugs of rules, as a JSON list
+  limited_by TEXT NOT NULL CHECK (json_valid(limited_by)),
+  -- NULL: the device has accepted it
+  error      TEXT
+) STRICT;
+CREATE INDEX output_change_by_output ON output_change (output_id, number);
+
 -- Values that the script of a device stores, until the device is deleted.
 CREATE TABLE device_storage (
   device_id TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,

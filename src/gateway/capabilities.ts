@@ -15,6 +15,7 @@ import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
 import { type Modules, traceToWire } from '../capabilities/modules/index.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
+import { Outputs } from '../capabilities/outputs/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
 import { Rules } from '../capabilities/rules/index.ts';
@@ -79,6 +80,8 @@ export async function buildCapabilities(
   const { clock, log } = options;
   const base = { clock, log, metrics, database };
   const announcements = startAnnouncements(infrastructure, records, started);
+  const outputs = new Outputs({ ...base, ...records, ...flows });
+  started('outputs', () => outputs.stop());
   const { rules, strategies } = buildRules(infrastructure, records, started);
   const field = buildField(infrastructure, { ...records, ...flows }, started);
   const alerts = new Alerts({ ...base, room: infrastructure.stateUpkeep, ...records, ...flows });
@@ -101,6 +104,7 @@ export async function buildCapabilities(
     ...records,
     ...flows,
     announcements,
+    outputs,
     rules,
     strategies,
     ...field,

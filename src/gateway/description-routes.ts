@@ -32,6 +32,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   blueprint_name: { about: 'Second part of the name of a blueprint.', schema: word('battery-inverter') },
   tag: { about: 'Version of a named blueprint.', schema: word('latest') },
   alert_id: { about: 'The id of an alert.', schema: UUID },
+  output_id: { about: 'The id of an output.', schema: UUID },
   notification_channel_id: { about: 'The id of a notification channel.', schema: UUID },
   delivery_id: { about: 'The id of a delivery.', schema: UUID },
   entry_number: { about: 'The number of an entry.', schema: { type: 'integer', minimum: 1 } },

@@ -30,6 +30,8 @@ export async function startPrograms(
   const onEnded = (): void => void listening.restarts++;
   // Rules and scripts act by themselves, also on devices in the field.
   if (infrastructure.rehearsal) return;
+  // Also what the rules of an earlier run held, whether rules run now or not.
+  parts.outputs.start((ruleId, severity, message) => parts.rules.logs.append(ruleId, severity, message));
   if (config.ruleSandbox) owners.push(startRules(infrastructure, processes, parts, onEnded));
   if (config.builtInModule) owners.push(await startModule(infrastructure, processes, parts, onEnded));
 }
@@ -80,7 +82,7 @@ function startRules(
   onEnded: () => void,
 ): RuleSandbox {
   const { config, clock, log } = options;
-  const { rules, site, devices, telemetry, commands } = parts;
+  const { rules, site, devices, telemetry, commands, outputs } = parts;
   const asked = {
     database: state,
     store: rules.storage,
@@ -89,6 +91,7 @@ function startRules(
     devices,
     telemetry,
     commands,
+    outputs,
   };
   const callMethod = createRuleMethods(asked);
   const sandbox = new RuleSandbox({
@@ -101,6 +104,7 @@ function startRules(
     site,
     devices,
     telemetry,
+    outputs,
     callMethod,
     callRecordedMethod: createRecordedMethods(asked, callMethod),
     clock,

@@ -15,6 +15,7 @@ import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { energyRoutes } from '../capabilities/energy/index.ts';
 import { mqttGuestRoutes } from '../capabilities/mqtt-guests/index.ts';
 import { notificationRoutes } from '../capabilities/notifications/index.ts';
+import { outputRoutes } from '../capabilities/outputs/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
 import { scanRoutes, traceRoutes } from '../capabilities/modules/index.ts';
@@ -81,7 +82,7 @@ export function routeGroups(
       [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
       alertStreams(parts),
     ),
-    group('Rules', 'Lua rules of the site and their engine.', ruleRoutes(parts), ruleStreams(parts)),
+    ruleGroup(parts, clock),
     group('Targets', 'Engines that get the telemetry.', targetRoutes(parts.targets)),
     group('Access', 'Logins, users and access tokens.', authRoutes(auth)),
     group('Audit', 'Who changed or commanded what.', auditRoutes(audit)),
@@ -100,6 +101,16 @@ export function routeGroups(
     ),
   );
   return groups;
+}
+
+function ruleGroup(parts: Capabilities, clock: GatewayOptions['clock']): RouteGroup {
+  const routes = [...ruleRoutes(parts), ...outputRoutes({ ...parts, clock })];
+  return group(
+    'Rules',
+    'Lua rules of the site, their engine, and what they set.',
+    routes,
+    ruleStreams(parts),
+  );
 }
 
 function deviceLogGroup(parts: Capabilities): RouteGroup {

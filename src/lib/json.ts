@@ -59,6 +59,11 @@ export function parseWritableJson(text: string): unknown {
   return LONG_INTEGER.test(text) ? writableJson(value) : value;
 }
 
+/** Arguments of a script in the form that a request over HTTP has. */
+export function writableArguments(given: Record<string, unknown>): Record<string, unknown> {
+  return parseWritableJson(exactJson(given)) as Record<string, unknown>;
+}
+
 function parseWithin(text: string, reviver: Reviver | undefined, limits: JsonLimits | undefined): unknown {
   let value: unknown;
   try {

@@ -4,6 +4,9 @@
 export const ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER', 'VENDOR', 'SYSTEM'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** A rule sees every declaration but those of level `system` (docs/interface/lua-rules.md#devices). */
+export const RULE_ROLE: Role = 'VENDOR';
+
 const RANK = Object.fromEntries(ROLES.map((role, rank) => [role, rank])) as Record<Role, number>;
 /** A map, because it is read for every property of every device in a list. */
 const ROLE_OF = new Map(ROLES.map((role) => [role.toLowerCase(), role]));

@@ -112,6 +112,25 @@ export const SCRIPT_LIMITS = {
     /** Processor time that a script may take at once before the share counts. */
     processorBurstMs: 3_000,
   },
+  outputs: {
+    /** Source: docs/interface/lua-rules.md#outputs. */
+    outputs: 200,
+    partBytes: 64,
+    priorityMax: 100,
+    validDefaultS: 45,
+    validMaxS: 3_600,
+    repeatDefaultS: 300,
+    repeatMinS: 10,
+    repeatMaxS: 86_400,
+    bounds: 8,
+    /** With the time of a command the safe one is at the device within a minute. */
+    graceMs: 45_000,
+    pauseMs: 1_000,
+    retryMs: 10_000,
+    commandTimeoutMs: 10_000,
+    /** Source: docs/interface/http.md#outputs: newest changes of an output that are kept. */
+    changes: 100,
+  },
   rules: {
     /** Source: docs/interface/lua-rules.md#limits. */
     rules: 200,

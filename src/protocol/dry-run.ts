@@ -4,6 +4,7 @@
  */
 import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { LogSeverity } from './device-log.ts';
+import type { OutputParameters } from './output.ts';
 import type { JsonValue } from './telemetry.ts';
 
 /** The stretch of time that a script goes through; both ends belong to it. */
@@ -29,6 +30,8 @@ export interface RecordedMethods {
   };
   /** An error when the command or its arguments would be refused whatever the state of the device. */
   check_command: { deviceId: string; name: string; arguments: Record<string, JsonValue> };
+  /** The same of a request for an output: the commands as they would be sent. */
+  check_output: OutputParameters;
 }
 
 /** Milliseconds since 1970, value. */
@@ -44,6 +47,12 @@ export interface RecordedResults {
   };
   aggregate_at: number;
   check_command: null;
+  check_output: {
+    output: string;
+    /** Null: only bounds. */
+    command: { name: string; arguments: Record<string, JsonValue> } | null;
+    safe: { name: string; arguments: Record<string, JsonValue> } | null;
+  };
 }
 
 /** One thing that the script did, or would have done. */

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../support/until.ts';
 import { connectAsync } from 'mqtt';
+import { WITH_SANDBOX } from '../flows/rule-support.ts';
 import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 
 interface List {
@@ -34,7 +35,15 @@ async function addOutdatedDevices({ ok }: TestGateway): Promise<void> {
   await ok('INSTALLER', 'POST', '/v3/library/devices', template(2));
 }
 
-const gateway = useTestGateway({}, async (started) => {
+/** Holds an output of the battery. */
+const HOLDING = `
+scheduler.add(1000, function()
+  output.request('battery', 'set_mode', { mode = 'backup' }, { safe = { mode = 'self_consumption' } })
+end)`;
+
+let outputId = '';
+
+const gateway = useTestGateway(WITH_SANDBOX, async (started) => {
   const { ok } = started;
   const device = await started.provision('Battery');
   await device.connect();
@@ -78,10 +87,25 @@ const gateway = useTestGateway({}, async (started) => {
     const announced = JSON.stringify({ name: 'Power', state_topic: `plug-${index}/power` });
     await guest.publishAsync(`homeassistant/sensor/plug-${index}/config`, announced, { qos: 1 });
     await guest.endAsync();
+    // The audit trail of all this has to fit the default page.
+    if (index >= 2) continue;
     await ok('INSTALLER', 'POST', '/v3/serial_ports', { name: `port-${index}`, path: `/dev/ttyS9${index}` });
     await ok('INSTALLER', 'POST', '/v3/io_ports', { name: `can-${index}`, kind: 'CAN', path: `can${index}` });
   }
   await addOutdatedDevices(started);
+  const code = Buffer.from(HOLDING).toString('base64');
+  const script = { code, runtime_version: 'V3' };
+  await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', { slug: 'holding', script });
+  const held = async (): Promise<{ id: string; command?: object }[]> =>
+    (await ok('READONLY', 'GET', '/v3/site/outputs'))['outputs'] as never;
+  await until(async () => {
+    const outputs = await held();
+    return outputs[0]?.command !== undefined;
+  });
+  await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/holding/disable');
+  outputId = (await held())[0]?.id ?? '';
+  const changes = `/v3/site/outputs/${outputId}/changes`;
+  await until(async () => Number((await ok('READONLY', 'GET', changes))['total_count']) >= 2);
   await device.telemetry({ alerts: ['battery_low', 'grid_lost'] });
   await until(async () => Number((await ok('USER', 'GET', '/v3/alerts'))['total_count']) >= 2);
   for (const path of ['/v3/devices/battery/logs', '/v3/site/rule_engine/rules/rule-0/logs'])
@@ -99,6 +123,8 @@ const LISTS: readonly List[] = [
   { path: '/v3/site/commands/executions', key: 'executions' },
   { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
+  { path: '/v3/site/outputs', key: 'outputs' },
+  { path: '/v3/site/outputs/OUTPUT/changes', key: 'changes' },
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },
   { path: '/v3/library/devices', key: 'devices' },
   { path: '/v3/library/updates', key: 'updates' },
@@ -116,8 +142,10 @@ const LISTS: readonly List[] = [
   { path: '/v3/auth/tokens', key: 'access_tokens' },
 ];
 
+const addressOf = (path: string): string => path.replace('OUTPUT', outputId);
+
 async function read({ path, key }: List, query = ''): Promise<{ items: unknown[]; total: number }> {
-  const answer = await gateway().ok('INSTALLER', 'GET', path + (query && `?${query}`));
+  const answer = await gateway().ok('INSTALLER', 'GET', addressOf(path) + (query && `?${query}`));
   assert.deepEqual(Object.keys(answer).toSorted(), [key, 'total_count'].toSorted());
   assert.ok(Number.isInteger(answer['total_count']));
   return { items: answer[key] as unknown[], total: answer['total_count'] as number };
@@ -138,7 +166,7 @@ test('every list of the interface is among those that are tried', async () => {
   );
   assert.ok(lists.every(({ paths: [path] }) => path in paths));
   const tried = new Set(
-    LISTS.map(({ path }) => path.replace(/battery|rule-0/, '{}').replace('/v3/sites', '/v3/site')),
+    LISTS.map(({ path }) => path.replace(/battery|rule-0|OUTPUT/, '{}').replace('/v3/sites', '/v3/site')),
   );
   const canonical = (path: string): string =>
     path
@@ -160,7 +188,11 @@ for (const list of LISTS)
         name === 'limit' && list.strictLimit ? ['9'.repeat(30)] : [];
       for (const name of ['limit', 'offset'])
         for (const value of ['-1', '1.5', 'all', '1e3', '0x1', '%2B1', '1%20', ...tooFar(name)]) {
-          const { status, body } = await gateway().call('INSTALLER', 'GET', `${list.path}?${name}=${value}`);
+          const { status, body } = await gateway().call(
+            'INSTALLER',
+            'GET',
+            `${addressOf(list.path)}?${name}=${value}`,
+          );
           assert.equal(status, 400, `${name}=${value}`);
           const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;
           assert.deepEqual([code, details], ['invalid_query', { parameter: name }]);
@@ -196,7 +228,7 @@ for (const list of LISTS)
       async () => {
         if (list.strictLimit) {
           assert.equal((await read(list, `limit=${list.strictLimit}`)).items.length > 0, true);
-          const path = `${list.path}?limit=${list.strictLimit + 1}`;
+          const path = `${addressOf(list.path)}?limit=${list.strictLimit + 1}`;
           assert.equal((await gateway().call('INSTALLER', 'GET', path)).status, 400);
         } else assert.deepEqual(await read(list, 'limit=100000'), await read(list));
       },

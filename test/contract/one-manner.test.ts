@@ -17,6 +17,7 @@ test('an unknown device in a filter is refused by every list', async () => {
     '/v3/site/commands/executions?device_id.in=',
     '/v3/site/commands/executions?device.parent_id.in=',
     '/v3/alerts?device_id.in=',
+    '/v3/site/outputs?device_id.in=',
   ])
     for (const name of UNKNOWN)
       for (const names of [name, `battery,${name}`])
@@ -61,7 +62,11 @@ test('a device in a filter may be named by id or slug', async () => {
         [device.id],
       );
     }
-    for (const path of ['/v3/alerts?device_id.in=', '/v3/site/commands/executions?device_id.in='])
+    for (const path of [
+      '/v3/alerts?device_id.in=',
+      '/v3/site/commands/executions?device_id.in=',
+      '/v3/site/outputs?device_id.in=',
+    ])
       assert.equal((await gateway().call('OWNER', 'GET', path + name)).status, 200);
   }
 });

@@ -161,7 +161,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_connection get_rehearsal get_metrics get_energy get_energy_now get_energy_sources get_energy_tariffs list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
     list_library_devices get_library_device get_library_template list_library_strategies
-    get_library_strategy
+    get_library_strategy list_outputs get_output list_output_changes
     change_own_password list_tokens revoke_token list_blueprints list_serial_ports
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,

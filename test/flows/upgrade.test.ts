@@ -217,6 +217,7 @@ const QUESTIONS: [tables: string[], path: string, pick: (body: Entries) => unkno
   [['execution_response'], '/v3/devices/battery/command_executions?expand=log', whole],
   [['rule_engine'], '/v3/site/rule_engine', whole],
   [['rule'], '/v3/site/rule_engine/rules', whole],
+  [['output', 'output_change'], '/v3/site/outputs/5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b34/changes', whole],
   [['serial_port'], '/v3/serial_ports', whole],
   [['energy_source'], '/v3/site/energy/sources', whole],
   [['alert'], '/v3/alerts', only('alerts', 'id', 'seven')],

@@ -11,6 +11,7 @@ import type {
   RuleScript,
   SandboxSite,
 } from '../../src/protocol/rule-sandbox.ts';
+import type { OutputParameters } from '../../src/protocol/output.ts';
 import type { JsonValue } from '../../src/protocol/telemetry.ts';
 import { system } from './lua.ts';
 import { BATTERY, ok, refused } from './rule-run.ts';
@@ -108,6 +109,14 @@ function gatewayOf({ recorded = {}, pieceSamples = 1_000 }: DryRunTrialOptions) 
     aggregate_at: () => ok(1),
     check_command: ({ name }: { name: string }) =>
       name === 'charge' ? ok(null) : refused(`no command "${name}"`),
+    check_output: ({ name, arguments: given, options: { safe } }: OutputParameters) =>
+      name === 'charge'
+        ? ok({
+            output: '',
+            command: given && { name, arguments: given },
+            safe: { name: 'stop', arguments: {} },
+          })
+        : refused(`no command "${name}" with ${JSON.stringify(safe)}`),
     samples: ({ name, afterMs, toMs }: { name: string; afterMs: number; toMs: number }) => {
       const samples = recorded[name]?.map(([s, value]): RecordedSample => [FROM_MS + s * 1_000, value]);
       if (!samples) return refused(`unknown telemetry attribute "${name}"`);

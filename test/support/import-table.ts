@@ -12,7 +12,7 @@ export const CAPABILITY_ORDER = [
   ['mqtt-guests'],
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
-  ['monitor', 'modules', 'energy', 'alerts', 'library'],
+  ['monitor', 'modules', 'energy', 'alerts', 'library', 'outputs'],
   ['rules', 'notifications', 'targets', 'device-search'],
   ['module-ports', 'backups', 'updates', 'strategies'],
   ['appliance'],
@@ -214,6 +214,17 @@ export const TABLE: ImportTable = {
         'capabilities/commands',
       ],
     },
+    // What rules may set of devices, decided in one place.
+    {
+      place: 'capabilities/outputs',
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/site',
+        'capabilities/devices',
+        'capabilities/commands',
+      ],
+    },
     {
       place: 'capabilities/rules',
       mayImport: [
@@ -224,6 +235,7 @@ export const TABLE: ImportTable = {
         'capabilities/site',
         'capabilities/devices',
         'capabilities/commands',
+        'capabilities/outputs',
         'capabilities/telemetry',
         'capabilities/device-logs',
       ],

@@ -47,6 +47,10 @@ export const STATE_ROWS_SQL = `
   INSERT INTO carried_content VALUES ('ALERTS', 0, 1);
   INSERT INTO carried_change VALUES ('ALERTS', 1, 'gone');
   INSERT INTO rule_storage VALUES ('rule', 'key', '1');
+  INSERT INTO output SELECT '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b34', id, '', '["set_mode"]', NULL, '["rule"]'
+    FROM device WHERE slug = 'battery';
+  INSERT INTO output_change VALUES (1, '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b34', 1, 'SAFE',
+    '{"name":"set_mode","arguments":{}}', '{"kind":"rule","id":"rule","name":"night"}', '[]', NULL);
   INSERT INTO backup_plan VALUES (1, 'DAILY', 120, '/mnt/stick', NULL, NULL, 1, 'secret', 0, 7, 3, 1);
   INSERT INTO backup_outcome VALUES (1, 1, 'a.age', 10, 1, NULL);
   INSERT INTO audit VALUES (9000, 1, 'user', 'user', 'Ida', 'create_rule', '{}', 200, '127.0.0.1');

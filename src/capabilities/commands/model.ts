@@ -171,6 +171,14 @@ export function failureMessage(input: Input, timeoutMs: DurationMs): string {
   }
 }
 
+/** What a script gets as the error of an execution; undefined `ended`: its end did not come in time. */
+export function scriptFault(ended: Execution | undefined): string | undefined {
+  if (!ended || ended.state === 'TIMEOUT') return 'timeout';
+  if (ended.state === 'SUCCESS') return undefined;
+  const message = ended.response?.payload.message;
+  return typeof message === 'string' ? message : 'the command failed';
+}
+
 /** A command by its name or an alias; the name in the manifest comes along. */
 export function findCommand(
   manifest: CompiledManifest,

@@ -165,11 +165,24 @@ export class Commands {
   }
 
   /**
-   * Checks a request as `execute` does, but not the state of the device; sends and stores nothing.
+   * Checks a request as `execute` does, but not the state of the device; sends and stores nothing. Answers the declared
+   * name and the arguments with their defaults.
    * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
    */
-  check(device: Device, request: CommandRequest, role: Role): void {
-    this.#judged(device, request, role);
+  check(device: Device, request: CommandRequest, role: Role): Pick<CommandRequest, 'name' | 'arguments'> {
+    const { manifestName, checked } = this.#judged(device, request, role);
+    return { name: manifestName, arguments: checked };
+  }
+
+  /**
+   * Arguments of a command as the role may see them: sensitive values masked; undefined: not at all. What is sensitive of a
+   * command that the present blueprint does not have is not known.
+   */
+  shown(device: Device, request: Pick<CommandRequest, 'name' | 'arguments'>, role: Role) {
+    const found = findCommand(this.#options.devices.manifest(device), request.name);
+    if (!found) return roleIncludes(role, 'INSTALLER') ? {} : undefined;
+    if (!mayAccess(role, readAccessLevel(found.command))) return undefined;
+    return maskSensitive(found.command, request.arguments);
   }
 
   /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */

@@ -9,13 +9,14 @@ import type {
   RuleMethods,
   RuleRequest,
 } from '../../protocol/rule-sandbox.ts';
-import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { roleIncludes, roleOfAccessLevel, RULE_ROLE } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { storageKeyLength } from '../../protocol/storage-key.ts';
-import { exactJson, parseWritableJson } from '../../lib/json.ts';
+import { writableArguments } from '../../lib/json.ts';
 import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
-import type { Commands } from '../commands/index.ts';
+import { type Commands, scriptFault } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import type { Outputs } from '../outputs/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import type { Rule } from './model.ts';
 import type { RuleStore } from './store.ts';
@@ -31,10 +32,8 @@ export interface MethodsOptions {
   devices: Devices;
   telemetry: Telemetry;
   commands: Commands;
+  outputs: Outputs;
 }
-
-/** A rule sees every declaration but those of level `system` (docs/interface/lua-rules.md#devices). */
-export const RULE_ROLE = 'VENDOR';
 
 /** Answers what a rule asks. */
 export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<RuleAnswer>;
@@ -79,6 +78,11 @@ async function answer(options: MethodsOptions, rule: CallingRule, request: RuleR
       return aggregateOf(options, parameters);
     case 'execute':
       return execute(options, rule, parameters);
+    case 'output_request':
+      return options.outputs.request(rule, deviceOf(options, parameters), parameters);
+    case 'output_release':
+      options.outputs.release(rule, deviceOf(options, parameters), parameters.name, parameters.output);
+      return null;
     case 'storage_read':
       return store.read(scopeOf(rule, parameters.store), parameters.key) ?? null;
     case 'storage_write':
@@ -204,18 +208,9 @@ async function execute(
   const command = { name, arguments: writableArguments(parameters.arguments), ephemeral };
   const origin = { kind: 'rule', id: rule.id, name: rule.slug } as const;
   const ended = await options.commands.executeWithin(timeoutMs, device, command, { role: RULE_ROLE, origin });
-  if (!ended || ended.state === 'TIMEOUT') throw new RpcError('timeout');
-  const payload = ended.response?.payload ?? {};
-  if (ended.state !== 'SUCCESS') {
-    const { message } = payload;
-    throw new RpcError(typeof message === 'string' ? message : 'the command failed');
-  }
-  return payload as Record<string, JsonValue>;
-}
-
-/** Arguments in the form that a request over HTTP has. */
-export function writableArguments(given: Record<string, unknown>): Record<string, unknown> {
-  return parseWritableJson(exactJson(given)) as Record<string, unknown>;
+  const fault = scriptFault(ended);
+  if (fault !== undefined) throw new RpcError(fault);
+  return (ended?.response?.payload ?? {}) as Record<string, JsonValue>;
 }
 
 /** Answers a change of the storage once it is on the disk. */

@@ -1,4 +1,6 @@
 /** Answers requests of dry runs (protocol/dry-run.ts): those of rules, and those for recorded telemetry. */
+import { writableArguments } from '../../lib/json.ts';
+import { RULE_ROLE } from '../../lib/role.ts';
 import type { RecordedRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
 import type { RecordedMethods, RecordedResults, RecordedSample } from '../../protocol/dry-run.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
@@ -11,9 +13,7 @@ import {
   type CallingRule,
   attributeOf,
   deviceOf,
-  writableArguments,
   type MethodsOptions,
-  RULE_ROLE,
 } from './methods.ts';
 
 /** Answers a request of a dry run from recorded telemetry, and calls `onRead` with the series. */
@@ -45,6 +45,8 @@ export function createRecordedMethods(options: MethodsOptions, callMethod: CallM
           options.commands.check(deviceOf(options, parameters), request, RULE_ROLE);
           return null;
         });
+      case 'check_output':
+        return answering(async () => options.outputs.check(deviceOf(options, parameters), parameters));
       default:
         return callMethod(rule, request);
     }

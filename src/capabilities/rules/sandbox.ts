@@ -15,6 +15,7 @@ import {
   type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
 import type { Devices } from '../devices/index.ts';
+import type { Outputs } from '../outputs/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import { DryRuns } from './dry-runs.ts';
@@ -43,6 +44,8 @@ export interface RuleSandboxOptions extends Instruments {
   site: Pick<Site, 'get' | 'events'>;
   devices: Devices;
   telemetry: Telemetry;
+  /** Keeps what rules hold while they run. */
+  outputs: Pick<Outputs, 'ruleStopped' | 'ruleEnded'>;
   callMethod: CallMethod;
   /** Answers requests of dry runs. */
   callRecordedMethod: CallRecordedMethod;
@@ -160,6 +163,7 @@ export class RuleSandbox {
   end(ruleId: string): void {
     this.#wanted.get(ruleId)?.startDone.resolve();
     if (!this.#wanted.delete(ruleId)) return;
+    this.#options.outputs.ruleStopped(ruleId);
     this.#channel.send({ type: 'stop', ruleId });
     this.#demand();
   }
@@ -231,6 +235,7 @@ export class RuleSandbox {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
       Object.assign(wanted, NOT_STARTED);
+      this.#options.outputs.ruleEnded(wanted.rule.id);
     }
   }
 
@@ -257,6 +262,7 @@ export class RuleSandbox {
       case 'request':
         return void this.#answer(message);
       case 'run_ended':
+        this.#options.outputs.ruleEnded(message.ruleId);
         return this.#watches.endRun(message.run);
       case 'dry_run_request':
       case 'dry_run_over':

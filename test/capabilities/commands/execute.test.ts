@@ -92,12 +92,13 @@ describe('a command that is refused is neither recorded nor sent', () => {
   test('a check judges the same without sending or recording anything, and knows no offline device', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
-    const check = (name: string, given: Record<string, unknown>) => (): void =>
+    const check = (name: string, given: Record<string, unknown>) => () =>
       bench.commands.check(device, { name, arguments: given, ephemeral: false }, 'OWNER');
     assert.throws(check('sett_limit', {}), { code: 'command_not_found' });
     assert.throws(check('erase', {}), { code: 'insufficient_role' });
     assert.throws(check('set_limit', { value: 11 }), { code: 'invalid_command_arguments' });
-    check('set_limit', { value: 10 })();
+    const accepted = check('energy.limit', { value: 10 })();
+    assert.deepEqual(accepted, { name: 'set_limit', arguments: { value: 10, mode: 'slow' } });
     assert.deepEqual(bench.sent, []);
     assert.equal(bench.commands.list({ ...EVERYTHING }, 'SYSTEM').totalCount, 0);
   });

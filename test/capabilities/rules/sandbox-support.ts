@@ -46,6 +46,7 @@ export async function startSandbox(
       asked.push(`${rule.slug} ${request.method}`);
       return (options.callMethod ?? site.callMethod)(rule, request);
     },
+    outputs: site.outputs,
     callRecordedMethod: options.callRecordedMethod ?? site.callRecordedMethod,
     clock: site.clock,
     appendLog: (ruleId, severity, message) => site.rules.logs.append(ruleId, severity, message),

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
 import { Commands } from '../../../src/capabilities/commands/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
+import { Outputs } from '../../../src/capabilities/outputs/index.ts';
 import {
   type CallMethod,
   type CallRecordedMethod,
@@ -157,6 +158,7 @@ export interface Site extends Records, Omit<DeviceFaces, 'publish'> {
   faces: DeviceFaces;
   telemetry: Telemetry;
   commands: Commands;
+  outputs: Outputs;
   callMethod: CallMethod;
   callRecordedMethod: CallRecordedMethod;
   rule: Rule;
@@ -199,11 +201,15 @@ export async function startSite(
   await telemetry.start();
   test.after(async () => {
     await telemetry.stop();
+    outputs.stop();
     await commands.stop();
     await stateCommits.stop();
     for (const end of ends) await end();
   });
+  const outputs = new Outputs({ database: state, clock, log, metrics, devices, commands });
+  outputs.start((ruleId, severity, message) => records.rules.logs.append(ruleId, severity, message));
   const asked = {
+    outputs,
     database: state,
     store: records.rules.storage,
     clock,
@@ -219,6 +225,7 @@ export async function startSite(
     faces,
     telemetry,
     commands,
+    outputs,
     callMethod,
     callRecordedMethod,
     rule,

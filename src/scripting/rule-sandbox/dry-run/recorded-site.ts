@@ -21,7 +21,9 @@ import {
   type RuleStore,
 } from '../../../protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
+import type { OutputParameters } from '../../../protocol/output.ts';
 import type { Change } from '../thread-messages.ts';
+import { DryOutputs } from './outputs.ts';
 
 interface RecordedSiteOptions {
   clock: { wallMs(): EpochMs };
@@ -43,6 +45,9 @@ export class RecordedSite {
   readonly #facts = new Map<string, Promise<RuleAnswer>>();
   readonly #watches = new Map<number, Recording>();
   readonly #storage;
+  readonly #outputs = new DryOutputs((deviceId, command) =>
+    this.#options.notes.add({ kind: 'command', deviceId, ...command }),
+  );
 
   constructor(options: RecordedSiteOptions) {
     this.#options = options;
@@ -103,6 +108,11 @@ export class RecordedSite {
         });
       case 'execute':
         return this.#execute(parameters);
+      case 'output_request':
+        return this.#request(parameters);
+      case 'output_release':
+        this.#outputs.release(parameters.deviceId, parameters.output, parameters.name);
+        return DONE;
       case 'storage_read':
         return { ok: true, result: await this.#storage.read(parameters.store, parameters.key) };
       case 'storage_write': {
@@ -176,6 +186,18 @@ export class RecordedSite {
       ...(!answer.ok && { error: answer.error }),
     });
     return answer.ok ? { ok: true, result: {} } : answer;
+  }
+
+  async #request(parameters: OutputParameters): Promise<RuleAnswer> {
+    const { deviceId, name, arguments: given } = parameters;
+    const answer = await this.#options.ask({ method: 'check_output', parameters });
+    if (answer.ok) {
+      const checked = answer.result as unknown as RecordedResults['check_output'];
+      return { ok: true, result: this.#outputs.request(deviceId, checked) };
+    }
+    const refused = { deviceId, name, arguments: given ?? {}, error: answer.error };
+    this.#options.notes.add({ kind: 'command', ...refused });
+    return answer;
   }
 
   async #watch(parameters: RuleMethods['watch']): Promise<RuleAnswer> {

@@ -150,6 +150,8 @@ function storageFault(key: LuaValue, text: LuaValue, limits: Limits['rules']): s
 function completed(method: RuleMethod, parameters: Parameters, limits: Limits['rules']): RuleRequest {
   const request: Parameters = { ...parameters };
   if (method === 'aggregate') request.windowMs = Math.min(Number(request.windowMs), limits.averageMaxMs);
+  if (method === 'output_request') request.arguments ??= null;
+  if (method === 'output_release') request.output ??= null;
   if (method === 'execute') request.timeoutMs ??= limits.commandTimeoutMs;
   return { method, parameters: request } as RuleRequest;
 }

@@ -40,6 +40,40 @@ end
 return { execute = execute }
 `;
 
+/** A device is given as an object, or by id or slug. */
+const OUTPUTS = String.raw`
+local ask, check, outputs = kit.ask, kit.check, {}
+
+local function id_of(device, what)
+  if type(device) == 'table' and type(device.id) == 'string' then return device.id end
+  check(device, 'string', 1, what)
+  local found, message = kit.device(device)
+  return found and found.id, message
+end
+
+function outputs.request(device, name, arguments, options)
+  local id, message = id_of(device, 'request')
+  if not id then return nil, message end
+  check(name, 'string', 2, 'request')
+  if arguments ~= nil then check(arguments, 'table', 3, 'request') end
+  if options ~= nil then check(options, 'table', 4, 'request') end
+  local ok, fault = pcall(host.json_encode, { arguments, options })
+  if not ok then return nil, fault end
+  return ask('output_request', { deviceId = id, name = name, arguments = arguments, options = options or {} })
+end
+
+function outputs.release(device, name, options)
+  local id, message = id_of(device, 'release')
+  if not id then return nil, message end
+  check(name, 'string', 2, 'release')
+  if options ~= nil then check(options, 'table', 3, 'release') end
+  local _, fault = ask('output_release', { deviceId = id, name = name, output = options and options.output })
+  return fault == nil and true or nil, fault
+end
+
+return outputs
+`;
+
 /** Values are kept as JSON. */
 const STORAGE = String.raw`
 local ask, check, storage = kit.ask, kit.check, {}
@@ -105,7 +139,7 @@ return { is_now_between = is_now_between }
  */
 export const RULE_LIBRARY: Library = {
   name: 'rule',
-  parts: { aggregates: AGGREGATES, commands: COMMANDS, storage: STORAGE, daytime: DAYTIME },
+  parts: { aggregates: AGGREGATES, commands: COMMANDS, outputs: OUTPUTS, storage: STORAGE, daytime: DAYTIME },
   source: String.raw`
 local globals, check = _G, kit.check
 local ask, read, watch = kit.wait('ask'), kit.wait('read'), kit.wait('watch')
@@ -228,6 +262,8 @@ member(enapter, 'device', function(id)
   return finish(device_of(facts), id)
 end)
 
+kit.device = enapter.device
+
 member(enapter, 'devices', function()
   local list, message = ask('list_devices', {})
   if not list then return nil, message end
@@ -257,6 +293,7 @@ function kit.entries.prepare(version, id)
     end })
     local storage = kit.library('storage', store_of('rule'))
     storage.namespaced, storage.shared = storage, store_of('shared')
+    kit.later(kit.library('output', {}), 'outputs', 'request', 'release')
   else
     globals.runtime_version = 'v1'
     globals.TIMEZONE = host.zone_offset()

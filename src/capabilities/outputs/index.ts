@@ -1,0 +1,2 @@
+export { outputRoutes } from './routes.ts';
+export { Outputs } from './service.ts';
