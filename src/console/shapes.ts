@@ -57,6 +57,10 @@ export type {
   IoPortOnWire as IoPort,
   SerialPortOnWire as SerialPort,
 } from '../capabilities/module-ports/schema.ts';
+export type {
+  OutputChangeOnWire as OutputChange,
+  OutputOnWire as Output,
+} from '../capabilities/outputs/schema.ts';
 export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
 export type { TargetOnWire as Target } from '../capabilities/targets/schema.ts';
 export type { UpdateOnWire as Update } from '../capabilities/updates/schema.ts';

@@ -1,6 +1,10 @@
 /** A site in simulated time for the scripts of strategies: values that age, commands that change them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Arbiter } from '../../src/capabilities/outputs/arbiter.ts';
+import type { Bounds, OutputCommand } from '../../src/capabilities/outputs/model.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import type { OutputParameters } from '../../src/protocol/output.ts';
 import { loadStrategy, type ScriptValues, type Strategy, strategyScript } from '#library';
 import type { RuleAnswer } from '../../src/protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../src/protocol/telemetry.ts';
@@ -66,6 +70,9 @@ export class SimulatedSite {
   readonly #watches = new Map<string, Set<number>>();
   readonly #answers: ReturnType<typeof answers>;
   #rule: RunningRule | undefined;
+  readonly #arbiter: Arbiter;
+  readonly #logged: string[] = [];
+  #outputs = 0;
 
   constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
     this.clock = new TestClock(wallMs);
@@ -80,6 +87,34 @@ export class SimulatedSite {
         return ok(null);
       },
       execute: (given: Execute) => this.#execute(given),
+      output_request: (given: OutputParameters) => this.#request(given),
+      output_release: ({
+        deviceId,
+        name,
+        output,
+      }: {
+        deviceId: string;
+        name: string;
+        output: string | null;
+      }) => {
+        this.#arbiter.release({ id: 'r', slug: 'r' }, deviceId, output ?? '', name);
+        return ok(null);
+      },
+    });
+    this.#arbiter = new Arbiter({
+      clock: this.clock,
+      log: { warn: () => undefined },
+      limits: LIMITS.outputs,
+      newId: () => String(++this.#outputs),
+      accepts: () => true,
+      send: async (deviceId, { command }) => {
+        const answer = this.#execute({ deviceId, ...command } as Execute);
+        return answer.ok ? undefined : answer.error;
+      },
+      keep: () => undefined,
+      forget: () => undefined,
+      onChange: ({ deviceId }, { command, fault }) =>
+        void this.#logged.push(`${deviceId} ${command.name}${fault === undefined ? '' : `: ${fault}`}`),
     });
   }
 
@@ -89,12 +124,13 @@ export class SimulatedSite {
 
   /** What the rule has logged. */
   get said(): string[] {
-    return this.#rule?.said() ?? [];
+    return [...(this.#rule?.said() ?? []), ...this.#logged];
   }
 
   /** Starts the rule, or starts it again with what it has stored. */
   async start(code: string): Promise<void> {
     this.#rule?.run.stop();
+    this.#arbiter.ruleEnded('r');
     this.#watches.clear();
     // Days pass within seconds of real time, in which a script would have used up its share of the processor.
     const limits = { lua: { processorPermille: 1_000 } };
@@ -139,6 +175,29 @@ export class SimulatedSite {
     if (!found || this.clock.wallMs() - found.atMs > relevanceMs)
       return refused(`no recent value of "${name}"`);
     return ok({ value: found.value, timestampMs: found.atMs });
+  }
+
+  /** As the gateway judges a request, for devices that take any command. */
+  #request({ deviceId, name, arguments: given, options }: OutputParameters): RuleAnswer {
+    const { priority, valid_s: validS, output, safe, min, max } = options;
+    const { command, arguments: safeArguments } = safe as {
+      command: string;
+      arguments: OutputCommand['arguments'];
+    };
+    const answer = this.#arbiter.request({
+      rule: { id: 'r', slug: 'r' },
+      deviceId,
+      part: (output ?? '') as string,
+      name,
+      arguments: given ?? undefined,
+      safe: { name: command, arguments: safeArguments },
+      min: (min ?? {}) as Bounds,
+      max: (max ?? {}) as Bounds,
+      priority: priority as number,
+      validMs: 1_000 * (validS as number),
+      repeatMs: 1_000 * LIMITS.outputs.repeatDefaultS,
+    });
+    return ok(answer as unknown as JsonValue);
   }
 
   #execute({ deviceId: device, name, arguments: given }: Execute): RuleAnswer {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { processorMs } from '../../../src/platform/threads/index.ts';
+import type { OutputParameters } from '../../../src/protocol/output.ts';
 import type { RuleAnswer, RuleRequest } from '../../../src/protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../../src/protocol/telemetry.ts';
 import { createIdleDetector, VirtualClock } from '../../../src/scripting/rule-sandbox/dry-run/dry-run.ts';
@@ -128,6 +129,8 @@ class SimulatedGateway {
   readonly #watches = new Map<number, string>();
   #values: ReadonlyMap<string, JsonValue> = new Map();
   #measuredMs = 0;
+  /** The last command by device. */
+  readonly #outputs = new Map<string, string>();
 
   constructor(clock: VirtualClock, house: House, stored: Readonly<Record<string, JsonValue>>) {
     this.#clock = clock;
@@ -142,6 +145,14 @@ class SimulatedGateway {
       const measured = values.get(name);
       return measured === undefined ? [] : [{ watchId, value: measured, timestampMs: this.#measuredMs }];
     });
+  }
+
+  /** Nobody else asks here: a command goes to the house when it is another one. */
+  #set({ deviceId, name, arguments: given }: OutputParameters): void {
+    const text = JSON.stringify([name, given]);
+    if (!given || this.#outputs.get(deviceId) === text) return;
+    this.#outputs.set(deviceId, text);
+    this.#house.command(deviceId, name, given['value'] as number | undefined);
   }
 
   answer(request: RuleRequest): RuleAnswer {
@@ -172,6 +183,9 @@ class SimulatedGateway {
           parameters.arguments['value'] as number | undefined,
         );
         return ok({});
+      case 'output_request':
+        this.#set(parameters);
+        return ok({ holds: true });
       case 'storage_read':
         return ok(this.#stored.get(parameters.key) ?? null);
       case 'storage_write':

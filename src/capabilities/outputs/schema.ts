@@ -70,6 +70,7 @@ const outputShape = shape.named(
   v.object({
     id: shape.id(),
     device_id: shape.id(),
+    device_name: v.string(),
     name: v.optional(shape.about(v.string(), 'Given by rules where outputs of a device share commands.')),
     commands: shape.about(v.array(v.string()), 'Names of the commands that set it.'),
     is_held: shape.about(v.boolean(), 'false: no rule holds it, and the safe command was accepted.'),
@@ -94,6 +95,7 @@ const outputShape = shape.named(
   {
     id: '6f1f0d8e-3c8f-4e0a-9a39-0c2f6a0b7d55',
     device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+    device_name: 'Charger 1',
     commands: ['set_current', 'stop'],
     is_held: true,
     holder: 'surplus-car',
@@ -138,6 +140,7 @@ export function outputToWire(reader: Reader, output: Output, isExpanded: boolean
   return {
     id: output.id,
     device_id: output.deviceId,
+    device_name: outputs.deviceName(output),
     ...(output.part && { name: output.part }),
     commands: [...output.commands].toSorted(),
     is_held: safe !== undefined,

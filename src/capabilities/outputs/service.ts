@@ -141,6 +141,10 @@ export class Outputs {
     return requireFound('output_not_found', 'There is no output of this id.', this.#arbiter.get(id));
   }
 
+  deviceName({ deviceId }: Output): string {
+    return this.#options.devices.get(deviceId)?.name ?? deviceId;
+  }
+
   /** What it should be now. */
   decision(output: Output): Decision | undefined {
     return this.#arbiter.decision(output);

@@ -7,6 +7,7 @@ import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { CommandControl, hasControl } from '../parts/command-control.tsx';
 import { ExecutionDetails, Executions, isSettled } from '../parts/executions.tsx';
+import { Outputs } from '../parts/outputs.tsx';
 import { outcomeOf, read, send } from '../parts/run-command.ts';
 import { useDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
@@ -39,6 +40,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
           </Card>
         ))}
       </div>
+      <Outputs query={`device_id.in=${device.id}`} />
       <Executions live={live} />
       {chosen && (
         <RunCommand live={live} name={chosen[0]} command={chosen[1]} onClose={() => setChosen(undefined)} />

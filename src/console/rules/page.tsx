@@ -5,6 +5,7 @@ import { useCheckedSave } from './checked-save.tsx';
 import { DryRun } from '../parts/dry-run.tsx';
 import { UnlessGone } from '../parts/gone.tsx';
 import { LogView } from '../parts/log-view.tsx';
+import { Outputs } from '../parts/outputs.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
@@ -63,6 +64,7 @@ export function RulePage({ name }: { name: string }) {
           {rule.strategy && (
             <RuleParameters rule={rule} made={rule.strategy} onSaved={() => setRound(round + 1)} />
           )}
+          <Outputs query={`rule_id.in=${rule.id}`} isOfRule />
           <div class="beside">
             <RuleForm
               rule={rule}

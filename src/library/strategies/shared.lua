@@ -1,8 +1,6 @@
 -- Shared by all strategies: how they read, command and remember.
 
 local FRESH_S = 45 -- an older value counts as none; with a look every 10 s, outputs are safe within a minute
-local REPEAT_S = 300 -- an accepted command is sent again after this time, for devices that forget
-local RETRY_S = 10 -- a refused command is tried again after this time
 
 -- Kept over restarts: what is on, and moments by name.
 local state = storage.read('state') or {}
@@ -43,30 +41,66 @@ local function lasts(name, is_so, hold_s)
   return is_so and system.uptime() - since[name] >= hold_s
 end
 
-local outputs = {}
-
--- Brings an output to a value by a command, unless the device has accepted the same value lately.
-local function set(output, value, action, argument_value)
-  local last = outputs[output] or {}
-  local pause_s = last.fault and RETRY_S or REPEAT_S
-  if last.value == value and system.uptime() - last.at < pause_s then return not last.fault end
+-- The arguments of an action; a number goes into its argument, within what the command takes.
+local function arguments_of(action, number)
   local arguments = {}
   for name, given in pairs(action.arguments) do arguments[name] = given end
   if action.argument then
-    local most = math.min(argument_value, action.max or argument_value)
+    local most = math.min(number, action.max or number)
     arguments[action.argument] = math.max(most, action.min or most)
   end
+  return arguments
+end
+
+-- Which of several outputs of a device an on and an off are of: the arguments that they share, such as a relay.
+local function part_of(on, off)
+  local shared = {}
+  for name, given in pairs(on.arguments) do
+    if off.arguments[name] == given then shared[#shared + 1] = ('%s=%s'):format(name, tostring(given)) end
+  end
+  table.sort(shared)
+  return table.concat(shared, ' '):sub(1, 64)
+end
+
+-- An output of a device. The gateway decides between all rules that ask for it, sends the command and repeats it. The safe
+-- action holds when this rule is silent.
+local function new_output(name, safe, options)
+  local last_fault
+  local safe_arguments = arguments_of(safe, options.safe_number)
+  local function request(priority, action, number, max)
+    local fault = 'its commands are of different devices'
+    if action.device == safe.device then
+      local _
+      _, fault = output.request(action.device, action.command, arguments_of(action, number), {
+        priority = priority, valid_s = FRESH_S, output = options.part, max = max,
+        safe = { command = safe.command, arguments = safe_arguments },
+      })
+    end
+    if fault and fault ~= last_fault then enapter.log(('%s: %s'):format(name, fault), 'error') end
+    last_fault = fault
+  end
+  return {
+    ask = function(action, number) request(options.priority, action, number) end,
+    -- What holds while nobody wants anything; before the values of limits.
+    rest = function(action, number) request(1, action, number) end,
+    -- A number that nobody may exceed, and that holds while nobody asks.
+    limit = function(action, number)
+      local most = arguments_of(action, number)[action.argument]
+      request(0, action, number, { [action.argument] = most })
+    end,
+    leave = function() output.release(safe.device, safe.command, { output = options.part }) end,
+  }
+end
+
+-- Runs a command once, past the outputs. A refusal is logged once.
+local refused
+local function run(action)
   local device, fault = enapter.device(action.device)
-  if device then
-    local _, refusal = device.execute_command(action.command, arguments)
-    fault = refusal
-  end
-  if fault and fault ~= last.fault then
-    enapter.log(('%s %s: %s'):format(output, value, fault), 'error')
-  elseif not fault and (last.value ~= value or last.fault) then
-    enapter.log(('%s %s'):format(output, value))
-  end
-  outputs[output] = { value = value, at = system.uptime(), fault = fault }
+  local _
+  if device then _, fault = device.execute_command(action.command, arguments_of(action)) end
+  if not fault then enapter.log(action.command)
+  elseif fault ~= refused then enapter.log(('%s: %s'):format(action.command, fault), 'error') end
+  refused = fault
   return not fault
 end
 

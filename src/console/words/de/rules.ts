@@ -75,6 +75,13 @@ export const rules: typeof en.rules = {
     saturday: 'Samstag',
     sunday: 'Sonntag',
   },
+  outputs: 'Von Regeln gesetzt',
+  safeValue: 'sicherer Wert',
+  nobody: 'keine Regel',
+  limitedBy: (rules: string) => `begrenzt durch ${rules}`,
+  safeAfter: (command: string) => `Wenn keine Regel mehr etwas verlangt: ${command}`,
+  otherCommand: (command: string, by: string | undefined) =>
+    `${by ?? 'Jemand'} hat ${command} gesendet; das gilt bis zur nächsten Änderung.`,
   disabled: 'Ausgeschaltet',
   doesNotCompile: 'Lässt sich nicht kompilieren',
   running: 'Läuft',

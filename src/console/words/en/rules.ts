@@ -70,6 +70,13 @@ export const rules = {
     saturday: 'Saturday',
     sunday: 'Sunday',
   },
+  outputs: 'Set by rules',
+  safeValue: 'safe value',
+  nobody: 'no rule',
+  limitedBy: (rules: string) => `limited by ${rules}`,
+  safeAfter: (command: string) => `When no rule asks any more: ${command}`,
+  otherCommand: (command: string, by: string | undefined) =>
+    `${by ?? 'Somebody'} has sent ${command}; it holds until the next change.`,
   disabled: 'Disabled',
   doesNotCompile: 'Does not compile',
   running: 'Running',

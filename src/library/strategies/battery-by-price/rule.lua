@@ -1,5 +1,6 @@
 -- Plans the battery over the known prices: charges in cheap steps, holds for dear ones, and is released in those.
 
+local battery = new_output('battery', P.release, { priority = P.priority })
 local STEP_S = 900
 local LEVELS = 30 -- of stored energy between reserve and full
 local LEARN = 0.2 -- weight of a new day in the expected load
@@ -104,8 +105,9 @@ local function look()
     way, planned_at = plan(price, lowest, (soc - P.reserve) / 100 * P.capacity_kwh), step
   end
   if soc and soc <= P.reserve and way == 'released' then way = 'held' end
-  if way == 'charging' then set('battery', 'charging', P.charge, P.charge_w)
-  else set('battery', way, way == 'held' and P.hold or P.release) end
+  if way == 'charging' then battery.ask(P.charge, P.charge_w)
+  elseif way == 'held' then battery.ask(P.hold)
+  else battery.rest(P.release) end
 end
 
 follow(look, { P.battery_soc })

@@ -1,5 +1,7 @@
 -- Limits the charging of a battery: not full on ordinary days, slow at the top, and careful in the cold.
 
+local safe_number = math.min(P.slow_w, P.cold_w)
+local charging = new_output('charge limit', P.limit, { safe_number = safe_number })
 local DAY_S = 86400
 
 -- Once below its limit, the temperature has to rise a little above it.
@@ -28,7 +30,7 @@ local function look()
   local soc, celsius = read(P.battery_soc), read(P.temperature)
   if (not soc or (P.temperature and not celsius)) and is_starting() then return end
   local most_w = soc and limit_w(soc, celsius) or math.min(P.slow_w, P.cold_w)
-  set('charge limit', most_w, P.limit, most_w)
+  charging.limit(P.limit, most_w)
 end
 
 follow(look, { P.battery_soc })

@@ -1,5 +1,7 @@
 -- Keeps a reserve in the battery, always or in a part of the day.
 
+local battery = new_output('battery', P.release, { priority = P.priority })
+
 local function is_time()
   return not P.window or P.window.from == P.window.to or time.is_now_between(P.window.from, P.window.to)
 end
@@ -25,7 +27,7 @@ local function look()
       keep('changed_at', os.time())
     end
   end
-  if is_held then set('battery', 'held', P.hold) else set('battery', 'released', P.release) end
+  if is_held then battery.ask(P.hold) else battery.rest(P.release) end
 end
 
 follow(look, { P.battery_soc })

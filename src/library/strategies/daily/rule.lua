@@ -10,9 +10,7 @@ local due_at
 -- A device that is offline at that time gets the command when it is back.
 local try = follow(function()
   if not due_at then return end
-  if set('command', P.action.command, P.action) or system.uptime() - due_at > P.patience_min * 60 then
-    due_at, outputs.command = nil, nil
-  end
+  if run(P.action) or system.uptime() - due_at > P.patience_min * 60 then due_at = nil end
 end, {})
 
 scheduler.add_cron(('%d %d * * %s'):format(tonumber(minute), tonumber(hour), table.concat(days, ',')), function()

@@ -1,6 +1,7 @@
 -- Makes hydrogen with what would be exported, until the tank is full; power moves in a ramp, and short gaps are standby.
 
-local changed_at, ticked_at = -math.huge, nil
+local electrolyser = new_output('electrolyser', P.stop, { priority = P.priority })
+local last_w, changed_at, ticked_at = nil, -math.huge, nil
 local power_w = 0
 local is_full = state.is_full == true
 
@@ -22,13 +23,13 @@ local function ramp(target_w)
 end
 
 local function apply()
-  if state.mode == 'standby' and P.standby then return set('electrolyser', 'standby', P.standby) end
-  if state.mode ~= 'running' then return set('electrolyser', 'off', P.stop) end
+  if state.mode ~= 'running' then last_w = nil end
+  if state.mode == 'standby' and P.standby then return electrolyser.ask(P.standby) end
+  if state.mode ~= 'running' then return electrolyser.rest(P.stop) end
   local value = power_w // 10 * 10
-  local last = outputs.electrolyser and outputs.electrolyser.value
-  if type(last) == 'number' and system.uptime() - changed_at < P.interval_s then value = last end
-  if last ~= value then changed_at = system.uptime() end
-  set('electrolyser', value, P.power, value)
+  if last_w and system.uptime() - changed_at < P.interval_s then value = last_w end
+  if last_w ~= value then last_w, changed_at = value, system.uptime() end
+  electrolyser.ask(P.power, value)
 end
 
 local function look()

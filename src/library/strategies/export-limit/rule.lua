@@ -2,6 +2,14 @@
 
 local limit_w, changed_at
 
+-- The limit as the inverter takes it.
+local function number_of(watts)
+  return P.unit == 'percent' and math.floor(100 * watts / P.nominal_w) or math.floor(watts)
+end
+
+local safe_number = number_of(math.min(P.limit_w, P.nominal_w))
+local inverter = new_output('inverter', P.inverter, { safe_number = safe_number })
+
 local function look()
   local grid_w, pv_w = read(P.meter), read(P.pv_power)
   local is_known = grid_w ~= nil and pv_w ~= nil
@@ -15,8 +23,7 @@ local function look()
   local is_worth = not step_w or step_w < 0 or wanted_w == P.nominal_w or step_w >= P.nominal_w / 100
   local is_due = not changed_at or not is_known or system.uptime() - changed_at >= P.interval_s
   if is_worth and is_due and step_w ~= 0 then limit_w, changed_at = wanted_w, system.uptime() end
-  local value = P.unit == 'percent' and math.floor(100 * limit_w / P.nominal_w) or math.floor(limit_w)
-  set('inverter', value, P.inverter, value)
+  inverter.limit(P.inverter, number_of(limit_w))
 end
 
 follow(look, { P.meter })

@@ -1,5 +1,6 @@
 -- Starts a generator or fuel cell when the battery is low, and stops it when the battery is charged.
 
+local generator = new_output('generator', P.stop, { priority = P.priority })
 local STARTS = 3 -- so often a start is tried before somebody has to look after it
 
 local function is_quiet()
@@ -43,7 +44,7 @@ local function look()
   elseif soc > P.start_soc then
     keep('failures', 0)
   end
-  if state.on then set('generator', 'on', P.start) else set('generator', 'off', P.stop) end
+  if state.on then generator.ask(P.start) else generator.rest(P.stop) end
 end
 
 follow(look, { P.battery_soc })

@@ -1,5 +1,10 @@
 -- Keeps loads within the limit of the grid operator while its signal lasts, and logs both ends as evidence.
 
+local outputs = {}
+for index, load in ipairs(P.loads) do
+  outputs[index] = new_output('load ' .. index, load.power, { safe_number = load.limit_w })
+end
+
 local function look()
   local signal = read(P.signal)
   if not signal and is_starting() then return end
@@ -12,8 +17,8 @@ local function look()
       or 'limit of the grid operator ends', 'warning')
   end
   for index, load in ipairs(P.loads) do
-    local most_w = is_limited and load.limit_w or load.free_w
-    set('load ' .. index, most_w, load.power, most_w)
+    if is_limited then outputs[index].limit(load.power, load.limit_w)
+    else outputs[index].rest(load.power, load.free_w) end
   end
 end
 

@@ -1,5 +1,7 @@
 -- Brings an SG-Ready heat pump to one of its four states: blocked, normal, more by surplus, and all it can.
 
+local pump = new_output('heat pump', P.normal, { priority = P.priority })
+
 local function is_blocked()
   return P.block and P.blocked and P.blocked.from ~= P.blocked.to
     and time.is_now_between(P.blocked.from, P.blocked.to)
@@ -35,7 +37,8 @@ local function look()
     keep('mode', mode)
     keep('changed_at', os.time())
   end
-  set('heat pump', mode, ({ blocked = P.block, normal = P.normal, more = P.more, full = P.full })[mode])
+  if mode == 'normal' then return pump.rest(P.normal) end
+  pump.ask(({ blocked = P.block, more = P.more, full = P.full })[mode])
 end
 
 follow(look, { P.meter })

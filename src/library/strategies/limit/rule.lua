@@ -13,10 +13,7 @@ local function look()
   end
   since = since or system.uptime()
   if state.done or system.uptime() - since < P.hold_s then return end
-  if set('command', P.action.command, P.action) then
-    outputs.command = nil
-    keep('done', true)
-  end
+  if run(P.action) then keep('done', true) end
 end
 
 follow(look, { P.watched })

@@ -2,6 +2,12 @@
 
 local WINDOW_S = tonumber(P.window) * 60
 
+local battery = P.battery and P.release and new_output('battery', P.release, { priority = P.priority })
+local outputs = {}
+for index, load in ipairs(P.loads) do
+  local part = part_of(load.on, load.off)
+  outputs[index] = new_output('load ' .. index, load.on, { priority = P.priority, part = part })
+end
 local began, used_ws, seen_at = nil, 0, nil
 local battery_w, room_since = 0, nil
 
@@ -44,14 +50,10 @@ end
 
 local function apply()
   local power = math.floor(battery_w / 100 + 0.5) * 100
-  if P.battery and power > 0 then
-    set('battery', power, P.battery, power)
-  elseif P.battery then
-    set('battery', 'released', P.release)
-  end
+  if battery and power > 0 then battery.ask(P.battery, power) elseif battery then battery.rest(P.release) end
   for index, load in ipairs(P.loads) do
-    local is_off = state['off_' .. index] == true
-    set('load ' .. index, is_off and 'off' or 'on', is_off and load.off or load.on)
+    -- With room, a load is left to the other rules; without any it is switched on.
+    if state['off_' .. index] then outputs[index].ask(load.off) else outputs[index].leave() end
   end
 end
 
@@ -68,7 +70,7 @@ local function look(new_value)
   end
   local over_w = grid_w - allowed_w(grid_w)
   local soc = read(P.battery_soc)
-  local is_usable = P.battery and (not P.battery_soc or (soc and soc > P.battery_min))
+  local is_usable = battery and (not P.battery_soc or (soc and soc > P.battery_min))
   -- One measurement corrects the power once: the same one again would not show the correction yet.
   if new_value then battery_w = battery_w + over_w end
   battery_w = is_usable and math.max(0, math.min(P.battery_max_w, battery_w)) or 0

@@ -1,11 +1,10 @@
 -- Charges with what would be exported. The current follows the surplus; starts and stops are bounded.
 
-local W_PER_A = 230
-local PHASE_PAUSE_S = 30 -- no current around a switch of phases
+local W_PER_A, PHASE_PAUSE_S = 230, 30 -- no current around a switch of phases
 local SWITCHES = P.phases == 'both' and P.one_phase and P.three_phases
-
+local charger = new_output('charging', P.stop, { priority = P.priority })
 local phases, charged_kwh = SWITCHES and state.phases or tonumber(P.phases) or 3, state.charged_kwh or 0
-local changed_at, paused_at, counted_at = -math.huge, -math.huge, nil
+local changed_at, paused_at, counted_at, last_a = -math.huge, -math.huge, nil, nil
 
 -- Watts that the charger may take; nil when a value is missing.
 local function surplus_w(charger_w)
@@ -77,18 +76,18 @@ end
 
 local function apply(current, charger_w)
   if not state.charging or system.uptime() - paused_at < PHASE_PAUSE_S or (SWITCHES and state.set_phases ~= phases) then
-    set('charging', 'off', P.stop)
-    -- Contacts switch without current.
-    if SWITCHES and (charger_w or 0) < 200 and set('phases', phases, phases == 1 and P.one_phase or P.three_phases) then
-      keep('set_phases', phases)
+    last_a = nil
+    -- Without charging, other rules may have the charger; not in a pause, in which contacts switch without current.
+    if state.charging then charger.ask(P.stop) else charger.rest(P.stop) end
+    if SWITCHES and (charger_w or 0) < 200 and state.set_phases ~= phases then
+      if run(phases == 1 and P.one_phase or P.three_phases) then keep('set_phases', phases) end
     end
     return
   end
-  local last = outputs.charging and outputs.charging.value
   -- The device needs time between two currents.
-  if type(last) == 'number' and system.uptime() - changed_at < P.interval_s then current = last end
-  if last ~= current then changed_at = system.uptime() end
-  set('charging', current, P.current, current)
+  if last_a and system.uptime() - changed_at < P.interval_s then current = last_a end
+  if last_a ~= current then last_a, changed_at = current, system.uptime() end
+  charger.ask(P.current, current)
 end
 
 local function look()

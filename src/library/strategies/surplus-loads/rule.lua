@@ -1,6 +1,10 @@
 -- Switches loads on while power is exported, the first of the list first, and off in reverse order before it is imported.
 
-local since = {}
+local outputs, since = {}, {}
+for index, load in ipairs(P.loads) do
+  local part = part_of(load.on, load.off)
+  outputs[index] = new_output('load ' .. index, load.off, { priority = P.priority, part = part })
+end
 
 -- Whether it has been so for long enough; false starts anew.
 local function lasts(name, is_so)
@@ -16,8 +20,7 @@ end
 
 local function apply()
   for index, load in ipairs(P.loads) do
-    local is_on = state['on_' .. index] == true
-    set('load ' .. index, is_on and 'on' or 'off', is_on and load.on or load.off)
+    if state['on_' .. index] then outputs[index].ask(load.on) else outputs[index].rest(load.off) end
   end
 end
 
