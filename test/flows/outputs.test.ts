@@ -14,6 +14,7 @@ interface Shown {
   is_held: boolean;
   holder?: string;
   limited_by: string[];
+  command?: object;
   other_command?: { arguments: Json; by?: string };
 }
 
@@ -126,8 +127,14 @@ test('strategies on one battery and one charger agree through kills, restarts, a
   await connect(battery);
   await connect(charger);
   await measure(0, 1);
-  await until(async () => (await shown(gateway, 'charger')).holder === 'car');
-  await until(async () => (await shown(gateway, 'battery')).holder === 'reserve');
+  for (const [device, slug] of [
+    ['charger', 'car'],
+    ['battery', 'reserve'],
+  ] as const)
+    await until(async () => {
+      const { holder: holding, command } = await shown(gateway, device);
+      return holding === slug && command !== undefined;
+    });
   assert.deepEqual(
     [battery, charger].flatMap((device, index) =>
       device.requests.slice(before[index]).map((request) => Object.values(request.arguments)),
