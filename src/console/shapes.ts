@@ -43,6 +43,7 @@ export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/sch
 export type {
   ScanLine,
   TestOutcome as ConnectionTest,
+  ReadOnWire as RegistersRead,
   TraceOnWire as FieldTrace,
 } from '../capabilities/modules/schema.ts';
 export type { AnnouncedDeviceOnWire as AnnouncedDevice } from '../capabilities/announcements/schema.ts';

@@ -172,6 +172,8 @@ const TO_MODULE = v.variant('type', [
     timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.field.scanAnswerMsMax)),
     /** Registers to read of each unit that is there. */
     reads: v.optional(v.pipe(v.array(scanRead), v.maxLength(LIMITS.field.scanReads))),
+    /** Nothing but `reads`: somebody looks at them again and again. */
+    only_reads: v.optional(v.boolean()),
     /** Whether to follow its chain of SunSpec models. */
     models: v.optional(v.boolean()),
   }),

@@ -1,8 +1,9 @@
 /** Somebody looks for devices: the whole gateway with its own module, simulated devices on a network and a line. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { NO_SERIAL_LINE, playModbus } from '../support/simulated-modbus.ts';
-import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const INVERTER = {
   sunspec: {
@@ -41,6 +42,48 @@ describe('looking for Modbus devices', () => {
       message: 'Unit 1 answers: Simulated Hybrid inverter, serial number SIM-INV-0001.',
       ...INVERTER,
     });
+  });
+
+  const readOf = async (body: object): Promise<Record<string, unknown>> => {
+    const { read } = await gateway.ok('INSTALLER', 'POST', '/v3/modbus/read', body);
+    return read as Record<string, unknown>;
+  };
+
+  test('registers are read while there is no device yet, and only by an INSTALLER', async () => {
+    const reads = [
+      { function: 'HOLDING', address: 40_000, count: 2 },
+      { function: 'INPUT', address: 60_000 },
+      { function: 'INPUT', address: 0, count: 1 },
+    ];
+    const denied = await gateway.call('OWNER', 'POST', '/v3/modbus/read', { uri, reads });
+    assert.equal(refusal(denied), '403 insufficient_role');
+    for (const wrong of [
+      { uri },
+      { uri, reads: [] },
+      { uri, reads: [{ function: 'COIL', address: 0 }] },
+      { uri, reads: [{ function: 'INPUT', address: 65_536 }] },
+      { uri, reads: [{ function: 'INPUT', address: 0, count: LIMITS.field.scanReadRegisters + 1 }] },
+      { uri, reads: Array.from({ length: LIMITS.field.scanReads + 1 }, () => reads[1]) },
+    ])
+      assert.equal(
+        refusal(await gateway.call('INSTALLER', 'POST', '/v3/modbus/read', wrong)),
+        '400 invalid_body',
+      );
+    const { usable, outcome, reads: found } = await readOf({ uri, reads });
+    const words = (found as { words: number[] | null }[]).map((read) => read.words);
+    assert.deepEqual([usable, outcome, words[0], words[1]], [true, 'ANSWERS', [0x5375, 0x6e53], null]);
+    assert.equal(words[2]?.length, 1);
+    // Registers alone are asked for: what else the unit would say does not matter.
+    const refused = await readOf({ uri, reads: [reads[1]] });
+    assert.deepEqual([refused['usable'], refused['outcome']], [true, 'EXCEPTION']);
+    const silent = await readOf({ uri, unit_id: 9, timeout_ms: 50, reads });
+    assert.deepEqual([silent['usable'], silent['outcome']], [false, 'SILENT']);
+    assert.deepEqual(
+      (silent['reads'] as { words: unknown }[]).map((read) => read.words),
+      [null, null, null],
+    );
+    const unreachable = await readOf({ uri: 'tcp://127.0.0.1:1', reads });
+    assert.equal(unreachable['outcome'], 'UNREACHABLE');
   });
 
   test('what does not work is said in a sentence', async () => {

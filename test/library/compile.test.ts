@@ -116,6 +116,17 @@ test('the same template and parameters give the same bytes, and another choice a
   assert.notEqual(compileFromLibrary('eastron/sdm630', { role: 'pv' }).digest, digest);
 });
 
+test('a value with the name of a profile and another unit or type fulfils no profile', () => {
+  const implemented = (value: string): unknown => {
+    const { template } = parseTemplate(METER.replace('{ input: 3 }', value));
+    assert.ok(template);
+    return compileTemplate({ template, id: 'own-meter' }, books).manifest['implements'];
+  };
+  assert.deepEqual(implemented('{ input: 12 }'), ['lib.energy.power_meter.power']);
+  for (const other of ['unit: A', 'type: string', 'property: true'])
+    assert.deepEqual(implemented(`{ input: 12, ${other} }`), [], other);
+});
+
 test('a group of attributes.yml that is named like a profile has the members of the profile', () => {
   const { profiles } = loadBuiltInProfiles();
   for (const [group, members] of Object.entries(books.attributes.groups)) {

@@ -4,9 +4,11 @@ import { attachment, query, route, type Route } from '../../platform/http/index.
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import {
   lineOf,
+  readBody,
+  readOf,
+  readShape,
   SCAN_ANSWER,
   scanBody,
-  type ScanLine,
   testBody,
   testOf,
   testShape,
@@ -14,7 +16,7 @@ import {
   traceShape,
   traceToWire,
 } from './schema.ts';
-import type { Scan, ScanOrder } from './scans.ts';
+import type { Scan, ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
 import type { Modules } from './service.ts';
 import { traceImage } from './trace-image.ts';
 
@@ -41,7 +43,25 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
       handle: async ({ body: { runtime, order }, signal }) => {
         const scan = await modules.scan(runtime, order, signal);
         try {
-          return { test: testOf(await firstLine(scan, order, signal)) };
+          return { test: testOf(lineOf(await firstEvent(scan, signal), order)) };
+        } finally {
+          scan.close();
+        }
+      },
+    }),
+    route({
+      operation: 'read_modbus_registers',
+      about: 'Reads registers of one unit, whether there is a device for it or not. Writes nothing.',
+      answer: readShape,
+      isReading: true,
+      POST: ['/v3/modbus/read'],
+      role: 'INSTALLER',
+      body: readBody,
+      errors: ERRORS,
+      handle: async ({ body: { runtime, order }, signal }) => {
+        const scan = await modules.scan(runtime, order, signal);
+        try {
+          return { read: readOf(await firstEvent(scan, signal), order) };
         } finally {
           scan.close();
         }
@@ -71,11 +91,11 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
   ];
 }
 
-async function firstLine(scan: Scan, order: ScanOrder, signal: AbortSignal): Promise<ScanLine> {
+async function firstEvent(scan: Scan, signal: AbortSignal): Promise<ScanUnit | ScanEnd> {
   const event = await scan.next();
   // It was closed without an event, because the caller left.
   if (event === undefined) throw signal.reason;
-  return lineOf(event, order);
+  return event;
 }
 
 async function* linesOf(scan: Scan, order: ScanOrder): AsyncGenerator<string> {

@@ -7,7 +7,7 @@ import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
 import type { DeviceTrace } from './traces.ts';
 
-const { scanAnswerMs, scanSerialAnswerMs, scanAnswerMsMax } = LIMITS.field;
+const { scanAnswerMs, scanSerialAnswerMs, scanAnswerMsMax, scanReads, scanReadRegisters } = LIMITS.field;
 
 const uri = v.pipe(
   v.string(),
@@ -73,6 +73,40 @@ export const testBody = v.pipe(
   v.transform((body) => orderOf(body, body.unit_id, body.unit_id)),
 );
 
+const FUNCTIONS = { INPUT: 'input', HOLDING: 'holding' } as const;
+
+export const readBody = v.pipe(
+  v.object({
+    ...placeFields,
+    unit_id: v.nullish(unitId, 1),
+    reads: v.pipe(
+      v.array(
+        v.object({
+          function: v.picklist(['INPUT', 'HOLDING']),
+          address: wholeNumber(0, 65_535),
+          count: v.nullish(wholeNumber(1, scanReadRegisters), 1),
+        }),
+      ),
+      v.minLength(1, 'must not be empty'),
+      v.maxLength(scanReads),
+    ),
+  }),
+  shape.example({
+    uri: 'tcp://192.168.1.20:502',
+    unit_id: 1,
+    reads: [{ function: 'INPUT', address: 12, count: 2 }],
+  }),
+  v.transform(({ reads, ...body }) => {
+    const { runtime, order } = orderOf(body, body.unit_id, body.unit_id);
+    const wanted = reads.map(({ function: kind, address: start, count }) => ({
+      kind: FUNCTIONS[kind],
+      start,
+      count,
+    }));
+    return { runtime, order: { ...order, reads: wanted, only_reads: true } };
+  }),
+);
+
 export const scanBody = v.pipe(
   v.object({
     ...placeFields,
@@ -121,6 +155,43 @@ export const testShape = v.object({
     ...identities,
   }),
 });
+
+/** Registers of one unit as they are now. */
+export const readShape = v.object({
+  read: v.object({
+    usable: shape.about(v.boolean(), 'The unit is there.'),
+    outcome: v.picklist([...UNIT_OUTCOMES, ...END_OUTCOMES]),
+    message: shape.about(v.string(), 'What happened, in a sentence.'),
+    reads: v.array(
+      v.object({
+        function: v.picklist(['INPUT', 'HOLDING']),
+        address: v.number(),
+        words: shape.about(
+          v.nullable(v.array(v.number())),
+          'In the order of the wire; null: the unit gave none.',
+        ),
+      }),
+    ),
+  }),
+});
+/** Registers in an answer. */
+export type ReadOnWire = v.InferOutput<typeof readShape>['read'];
+
+/** @param event the end where the unit could not be asked */
+export function readOf(event: ScanUnit | ScanEnd, order: ScanOrder): ReadOnWire {
+  const { usable, outcome, message } = testOf(lineOf(event, order));
+  const words = event.type === 'scan_unit' ? event.reads : undefined;
+  return {
+    usable,
+    outcome,
+    message,
+    reads: (order.reads ?? []).map(({ kind, start }, index) => ({
+      function: kind === 'input' ? 'INPUT' : 'HOLDING',
+      address: start,
+      words: words?.[index] ?? null,
+    })),
+  };
+}
 
 const unitShape = v.object({
   type: v.literal('unit'),

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { callFor, callForLines } from '../api.ts';
 import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts';
+import { type } from '../new-device.ts';
 import { may } from '../session.ts';
 import type { ConnectionTest, ScanLine } from '../shapes.ts';
 import { Button, ErrorNotice, Form, InputField, Notice, useAction } from '../ui.tsx';
@@ -47,6 +48,11 @@ export function ConnectionTools({
           {testing.isBusy ? say.devices.testing : say.devices.testConnection}
         </Button>
         {!where && <span class="hint">{say.devices.addressFirst}</span>}
+        {where && (
+          <a class="button" href="#/add/registers" onClick={() => passOn(where, units)}>
+            {say.adding.registers.linkBeside}
+          </a>
+        )}
       </div>
       <ErrorNotice error={testing.error} />
       {tests.map(({ usable, message }) => (
@@ -57,6 +63,11 @@ export function ConnectionTools({
       {where && <FindDevices key={where.uri} place={where} units={units} onUnit={onUnit} />}
     </section>
   );
+}
+
+/** The register browser begins with this address. */
+function passOn({ uri }: Place, [unit]: readonly UnitParameter[]): void {
+  type({ connection: { address: uri, unit_id: unit?.id ?? 1 } });
 }
 
 interface Found {

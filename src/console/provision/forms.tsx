@@ -6,7 +6,7 @@ import { deviceIds, liveDevices, loadDevices } from '../live.ts';
 import { Button, Card, Form, InputField, SelectField, useAction } from '../ui.tsx';
 import { PROTOCOLS } from '../parts/connection.tsx';
 import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
-import { type, typed } from './typed.ts';
+import { type, typed } from '../new-device.ts';
 import { say } from '../words/index.ts';
 
 export interface Made {

@@ -9,7 +9,7 @@ import { Awaited, Button, Card, Form, InputField, SelectField, useAction, useSto
 import { Search } from '../ui/search.tsx';
 import { say } from '../words/index.ts';
 import { type Made, madeOf, NAME, useModules } from './forms.tsx';
-import { type, typed } from './typed.ts';
+import { type, typed } from '../new-device.ts';
 
 /** Further ones are found by typing. */
 const SHOWN_MAX = 12;

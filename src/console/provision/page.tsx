@@ -10,7 +10,8 @@ import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { ChooseFromLibrary, LibraryForm } from './library.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
 import { SearchNetwork } from './search-network.tsx';
-import { forget, type, typed } from './typed.ts';
+import { RegisterBrowser } from './register-browser.tsx';
+import { forget, type, typed } from '../new-device.ts';
 import { Waiting } from './waiting.tsx';
 import { say } from '../words/index.ts';
 
@@ -19,6 +20,7 @@ const STEPS = [say.everywhere.whatItIs, say.adding.nameAndPlace, say.everywhere.
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
   const isModule = kind === 'module';
+  const isBrowsing = kind === 'registers' && may('INSTALLER');
   const step = made
     ? 2
     : typed.value.blueprint === undefined && typed.value.template === undefined && !isModule
@@ -36,6 +38,13 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
           {say.frame.toTheDevices}
         </a>
       </Empty>
+    );
+  if (isBrowsing)
+    return (
+      <>
+        <PageHead title={say.adding.registers.title} back={{ href: '#/add', text: say.devices.addDevice }} />
+        <RegisterBrowser />
+      </>
     );
   return (
     <>
@@ -88,6 +97,11 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
             onChosen={({ id: chosen, name }, connection) => type({ template: chosen, name, connection })}
           />
         </Card>
+        {may('INSTALLER') && (
+          <p class="hint">
+            <a href="#/add/registers">{say.adding.registers.link}</a>
+          </p>
+        )}
         <Card title={say.adding.whatIsIt}>
           <ChooseBlueprint onChosen={choose} />
         </Card>

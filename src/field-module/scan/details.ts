@@ -2,9 +2,18 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { ToModule } from '../../protocol/module.ts';
 import type { ModbusAnswer, ModbusRequest } from '../field/index.ts';
-import { isSunspecMarker, markerAt, modelHeadAt, modelOf, SUNSPEC_BASES } from './unit.ts';
+import {
+  type Finding,
+  findingOf,
+  isSunspecMarker,
+  markerAt,
+  modelHeadAt,
+  modelOf,
+  SUNSPEC_BASES,
+} from './unit.ts';
 
-type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
+/** Asks the unit that is examined. */
+export type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
 type FieldLimits = Limits['field'];
 type Order = Pick<ToModule & { type: 'scan' }, 'reads' | 'models'>;
 
@@ -17,9 +26,19 @@ export async function readDetails(
 ): Promise<{ reads?: (number[] | null)[]; models?: number[] }> {
   const chain = models === true ? await modelsOf(ask, limits) : [];
   return {
-    ...(reads && { reads: await readAll(ask, reads, limits) }),
+    ...(reads && { reads: (await readAll(ask, reads, limits)).reads }),
     ...(chain.length > 0 && { models: chain }),
   };
+}
+
+/** Nothing but registers, and what the answers say of the unit. */
+export async function readOnly(
+  ask: Ask,
+  wanted: NonNullable<Order['reads']>,
+  limits: FieldLimits,
+): Promise<{ finding: Finding; reads: (number[] | null)[] }> {
+  const { reads, heard } = await readAll(ask, wanted, limits);
+  return { finding: findingOf(heard), reads };
 }
 
 /** A device that is silent about registers which it does not have is soon left alone. */
@@ -27,7 +46,8 @@ async function readAll(
   ask: Ask,
   reads: NonNullable<Order['reads']>,
   { scanSilentReads }: FieldLimits,
-): Promise<(number[] | null)[]> {
+): Promise<{ reads: (number[] | null)[]; heard: ModbusAnswer[] }> {
+  const heard: ModbusAnswer[] = [];
   const found: (number[] | null)[] = [];
   let silentInRow = 0;
   for (const { kind, start, count } of reads) {
@@ -36,10 +56,11 @@ async function readAll(
       continue;
     }
     const answer = await ask({ kind: KINDS[kind], start, count });
+    heard.push(answer);
     silentInRow = !answer.ok && answer.fault.kind === 'timeout' ? silentInRow + 1 : 0;
     found.push(answer.ok ? [...answer.values] : null);
   }
-  return found;
+  return { reads: found, heard };
 }
 
 async function modelsOf(ask: Ask, { scanModels }: FieldLimits): Promise<number[]> {

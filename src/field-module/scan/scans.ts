@@ -9,7 +9,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
 import type { FieldBus, ModbusAnswer, ModbusRequest, SerialSettings, Visit } from '../field/index.ts';
-import { readDetails } from './details.ts';
+import { type Ask, readDetails, readOnly } from './details.ts';
 import { examineUnit } from './unit.ts';
 
 type Order = ToModule & { type: 'scan' };
@@ -79,16 +79,14 @@ export class Scans {
   /** Returns undefined when it was stopped. */
   async #scan(order: Order, visit: Visit, signal: AbortSignal): Promise<End | undefined> {
     const { first_unit: first, last_unit: last, id } = order;
-    const isThorough = first === last;
     try {
       let closedInRow = 0;
       for (let unitId = first; unitId <= last; unitId += 1) {
         await this.#reach(visit, signal);
-        const ask = (request: ModbusRequest): Promise<ModbusAnswer> =>
-          this.#ask(order, visit, unitId, request, signal);
-        const finding = await examineUnit(ask, isThorough);
-        const isThere = finding.outcome === 'answers' || finding.outcome === 'exception';
-        const details = isThere ? await readDetails(ask, order, this.#options.limits) : {};
+        const ask: Ask = (request) => this.#ask(order, visit, unitId, request, signal);
+        const { finding, ...details } = order.only_reads
+          ? await readOnly(ask, order.reads ?? [], this.#options.limits)
+          : await this.#examine(ask, order);
         signal.throwIfAborted();
         this.#options.send({ type: 'scan_unit', id, unit_id: unitId, ...finding, ...details });
         closedInRow = finding.outcome === 'closed' ? closedInRow + 1 : 0;
@@ -101,6 +99,12 @@ export class Scans {
       if (signal.aborted) return signal.reason instanceof Ended ? signal.reason.end : undefined;
       throw error;
     }
+  }
+
+  async #examine(ask: Ask, order: Order) {
+    const finding = await examineUnit(ask, order.first_unit === order.last_unit);
+    const isThere = finding.outcome === 'answers' || finding.outcome === 'exception';
+    return { finding, ...(isThere ? await readDetails(ask, order, this.#options.limits) : {}) };
   }
 
   async #reach(visit: Visit, signal: AbortSignal): Promise<void> {

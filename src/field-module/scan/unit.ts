@@ -10,7 +10,7 @@ import {
 } from '../field/index.ts';
 
 /** What was found under one unit id. */
-interface Finding {
+export interface Finding {
   outcome: 'answers' | 'exception' | 'silent' | 'garbled' | 'closed';
   /** Why not, in words. */
   reason?: string;
@@ -53,6 +53,11 @@ export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Findin
     ...(sunspec && { sunspec }),
     ...(identification && { identification }),
   };
+}
+
+/** What answers to other requests say of the unit. */
+export function findingOf(heard: readonly ModbusAnswer[]): Finding {
+  return heard.some(isThere) ? outcomeOf(heard, false) : absent(heard);
 }
 
 function isThere(answer: ModbusAnswer): boolean {

@@ -73,6 +73,18 @@ export function declare(book: AttributeBook, name: string, value: TemplateValue)
   };
 }
 
+/** Whether a value is what profiles mean by its name: of the same unit, a number or none, a property or none. */
+export function fitsBook(book: AttributeBook, name: string, value: TemplateValue): boolean {
+  const known = knownAttribute(book, name);
+  if (!known) return true;
+  const isNumber = (type: string): boolean => type === 'float' || type === 'integer';
+  return (
+    (value.unit ?? known.unit) === known.unit &&
+    isNumber(typeOf(book, name, value)) === isNumber(known.type ?? 'float') &&
+    isProperty(book, name, value) === (known.property ?? false)
+  );
+}
+
 /** Meters and inverters use the same names for their phases, but not the same profiles. */
 const METER_PROFILES = 'lib.energy.power_meter.';
 const INVERTER_PROFILES = 'lib.energy.inverter.';

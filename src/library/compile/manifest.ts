@@ -1,6 +1,6 @@
 /** The manifest of a template's blueprint. */
 import type { Template, TemplateCommand } from './template.ts';
-import { type DeclaredAttribute, declare, isProperty, profilesOf } from './attributes.ts';
+import { type DeclaredAttribute, declare, fitsBook, isProperty, profilesOf } from './attributes.ts';
 import type { PlanParts } from './plan.ts';
 
 type Section = Record<string, unknown>;
@@ -53,7 +53,8 @@ export function manifestOf(parts: ManifestParts): Section {
     ),
     ...declared(asProperty),
   };
-  const names = new Set([...Object.keys(properties), ...shown.map(([name]) => name)]);
+  const fitting = shown.filter(([name, value]) => fitsBook(book, name, value));
+  const names = new Set([...Object.keys(parts.constants), ...fitting.map(([name]) => name)]);
   return {
     blueprint_spec: 'device/3.0',
     display_name: template.name,

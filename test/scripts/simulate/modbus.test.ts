@@ -92,6 +92,9 @@ describe('the command line of the Modbus simulator', () => {
     [['--port', '65500', '--devices', '100'], /last port/],
     [['--hour', '25'], /--hour/],
     [['--what'], /--what/],
+    [['--image', 'x.yml', '--serial', 'line'], /--image plays one device/],
+    [['--image', 'x.yml', '--devices', '2'], /--image plays one device/],
+    [['--image', 'x.yml', '--fault', 'slow'], /--image plays one device/],
   ] as const)
     test(`refuses ${args.join(' ')}`, () => assert.throws(() => parseSimulateModbusOptions(args), problem));
 

@@ -87,6 +87,7 @@ export const operations: Texts = {
   show_strategy_script: 'Skript einer Strategie zeigen',
   suspend_rule_engine: 'Regeln anhalten',
   test_io_port: 'Anschluss testen',
+  read_modbus_registers: 'Modbus-Register lesen',
   test_modbus_connection: 'Modbus-Verbindung testen',
   test_notification_channel: 'Kanal testen',
   start_device_trace: 'Mitschnitt an einem Gerät beginnen',
