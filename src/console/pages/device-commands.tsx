@@ -40,7 +40,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
           </Card>
         ))}
       </div>
-      <Outputs query={`device_id.in=${device.id}`} />
+      <Outputs deviceId={device.id} />
       <Executions live={live} />
       {chosen && (
         <RunCommand live={live} name={chosen[0]} command={chosen[1]} onClose={() => setChosen(undefined)} />

@@ -10,8 +10,10 @@ const REFRESH_MS = 5_000;
 const PAGE = 50;
 const CHANGES = 20;
 
-/** Nothing is shown where no rule has set anything. @param query the filter of the list */
-export function Outputs({ query, isOfRule = false }: { query: string; isOfRule?: boolean }) {
+/** Of one device, or of one rule. Nothing is shown where no rule has set anything. */
+export function Outputs({ deviceId, ruleId }: { deviceId?: string; ruleId?: string }) {
+  const isOfRule = ruleId !== undefined;
+  const query = isOfRule ? `rule_id.in=${ruleId}` : `device_id.in=${deviceId}`;
   const { answer } = useStored(
     () => callForList<Output>(`/v3/site/outputs?${query}`, 'outputs', PAGE),
     [query],

@@ -64,7 +64,7 @@ export function RulePage({ name }: { name: string }) {
           {rule.strategy && (
             <RuleParameters rule={rule} made={rule.strategy} onSaved={() => setRound(round + 1)} />
           )}
-          <Outputs query={`rule_id.in=${rule.id}`} isOfRule />
+          <Outputs ruleId={rule.id} />
           <div class="beside">
             <RuleForm
               rule={rule}

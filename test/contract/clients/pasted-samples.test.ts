@@ -38,10 +38,14 @@ const REFUSING: Record<string, number> = {
   // No module runs here: nobody is to be asked beyond this machine.
   test_modbus_connection: 422,
   scan_modbus: 422,
+  read_modbus_registers: 422,
   // Nor a script of the device, whose exchanges could be traced.
   start_device_trace: 422,
   stop_device_trace: 404,
   get_device_trace_image: 404,
+  // No rule asks for an output.
+  get_output: 404,
+  list_output_changes: 404,
   // The network of the sample is none of this machine.
   search_devices: 400,
   // No device of another maker announced itself.
@@ -193,6 +197,7 @@ describe('a sample of the reference page works when it is pasted', () => {
           (await ok('INSTALLER', 'POST', '/v3/notification_channels', body))['notification_channel'],
         );
       },
+      OUTPUT_ID: () => Promise.resolve('of-no-rule'),
       MQTT_GUEST_ID: async () => {
         const body = {
           name: `guest of ${operation}`,
