@@ -282,7 +282,9 @@ export class Alerts {
 
   /** Alerts that are raised still when their acknowledgement ends are news again. */
   #endSnoozes(): void {
-    this.#noteLasting(() => this.#store.wake(this.#options.clock.wallMs()));
+    const nowMs = this.#options.clock.wallMs();
+    // A transaction without a change would count as proof that the disk takes writes.
+    if (this.#store.hasSnoozeOver(nowMs)) this.#noteLasting(() => this.#store.wake(nowMs));
   }
 
   #noteLasting(change: () => readonly Alert[]): void {

@@ -26,6 +26,8 @@ const { number, id, deviceId, severity, readRole, raisedAtMs, clearedAtMs } = al
 const { acknowledgedAtMs, acknowledgedUntilMs } = alert;
 
 const ofNumber = given(number);
+/** Raised, and acknowledged until a moment that has passed. */
+const isSnoozeOver = and(isNull(clearedAtMs), sql`${acknowledgedUntilMs} <= ${sql.placeholder('nowMs')}`);
 
 export function createAlertStore({ orm }: Database) {
   return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm), ...createRhythms(orm) };
@@ -36,6 +38,7 @@ type Orm = Database['orm'];
 function createReader(orm: Orm) {
   const matches = matching();
   const raised = orm.select().from(alert).where(isNull(clearedAtMs)).orderBy(number).prepare();
+  const woken = orm.select({ number }).from(alert).where(isSnoozeOver).limit(1).prepare();
   const byId = orm.select().from(alert).where(given(id)).prepare();
   const byNumber = orm.select().from(alert).where(ofNumber).prepare();
   const page = orm
@@ -49,6 +52,7 @@ function createReader(orm: Orm) {
   const counted = countOf(orm, alert, matches);
   return {
     raised: (): Alert[] => raised.all().map(present),
+    hasSnoozeOver: (nowMs: EpochMs): boolean => woken.get({ nowMs }) !== undefined,
     byId: (wanted: string): Alert | undefined => presentRow(byId.get({ id: wanted })),
     ofNumber: (wanted: number): Alert | undefined => presentRow(byNumber.get({ number: wanted })),
     /** The most recently raised first. */
@@ -84,7 +88,7 @@ function createWriter(orm: Orm) {
   const wake = orm
     .update(alert)
     .set({ acknowledgedAtMs: null, acknowledgedBy: null, acknowledgedUntilMs: null })
-    .where(and(isNull(clearedAtMs), sql`${acknowledgedUntilMs} <= ${atMs}`))
+    .where(isSnoozeOver)
     .returning()
     .prepare();
   return {
@@ -96,8 +100,8 @@ function createWriter(orm: Orm) {
     setLasting: (of: number) => setLasting(of),
     acknowledge: (of: number, givenMs: EpochMs, name: string, untilMs: EpochMs | undefined) =>
       acknowledge(of, { atMs: givenMs, by: name, untilMs: untilMs ?? null }),
-    /** The raised alerts whose time of acknowledgement has ended. */
-    wake: (nowMs: EpochMs): Alert[] => wake.all({ atMs: nowMs }).map(present),
+    /** Takes back acknowledgements whose time is over. */
+    wake: (nowMs: EpochMs): Alert[] => wake.all({ nowMs }).map(present),
   };
 }
 
