@@ -26,9 +26,9 @@ interface Described {
   confirmation?: { title: string };
 }
 
-/** Formats, names of the interface, the service log, and what is told by a code. */
+/** Formats, names of the interface, the service log, what authors of scripts read, and what is told by a code. */
 const NOT_FOR_PEOPLE =
-  /SQLite format 3|text\/plain|ok=1|package 1\n|form [A-Z_]+$|Responses waiting|: reset all|a backup is to be taken over|the rehearsal has ended|When the last backup was made|starting or stopping|nothing more is stored but the state|Another scan of this line|The device has no configuration group|A package is being uploaded|Another backup is being made|The body (?:is compressed|has the charset)|true or false|a UUID|an RFC 3339 timestamp|a finite number|did you mean|A module with the same connection|End one of the two|The module has fallen silent|One JSON object in each line|^src.*\{"type":"unit"/;
+  /SQLite format 3|text\/plain|ok=1|package 1\n|form [A-Z_]+$|Responses waiting|: reset all|a backup is to be taken over|the rehearsal has ended|When the last backup was made|starting or stopping|nothing more is stored but the state|Another scan of this line|The device has no configuration group|A package is being uploaded|Another backup is being made|The body (?:is compressed|has the charset)|true or false|a UUID|an RFC 3339 timestamp|a finite number|did you mean|A module with the same connection|End one of the two|The module has fallen silent|One JSON object in each line|^src.*\{"type":"unit"|^src\/capabilities\/outputs\/|the command failed$/;
 
 /** What the console shows of it; of values that is their name. */
 const proseOf = (part: (typeof PARTS)[number], one?: Described): string[] => [

@@ -98,7 +98,7 @@ local function run(action)
   local device, fault = enapter.device(action.device)
   local _
   if device then _, fault = device.execute_command(action.command, arguments_of(action)) end
-  if not fault then enapter.log(action.command)
+  if not fault then enapter.log('command ' .. action.command)
   elseif fault ~= refused then enapter.log(('%s: %s'):format(action.command, fault), 'error') end
   refused = fault
   return not fault

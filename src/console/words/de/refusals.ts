@@ -95,6 +95,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['nothing_announced', text('Dieses Gerät kündigt nichts an, was das Gateway verwenden kann.')],
   ['unsupported_media_type', text('Der Inhalt ist gepackt oder nicht in UTF-8.')],
   ['notification_delivery_not_found', text('Diese Zustellung gibt es nicht (mehr).')],
+  ['output_not_found', text('Dies wird von keiner Regel gesetzt.')],
   ['audit_entry_not_found', text('Diesen Eintrag gibt es nicht (mehr).')],
   ['not_acceptable', text('Diese Art von Antwort gibt es hier nicht.')],
   ['not_available_on_gateway', text('Das gibt es auf diesem Gateway nicht, oder es ist ausgeschaltet.')],
