@@ -182,12 +182,17 @@ function namedRows(rows: readonly RegisterRow[]): [name: string, row: RegisterRo
 }
 
 const PLAIN_PORT = 502;
+const PORT_MAX = 65_535;
+/** Scheme and port of an address; browsers of 2023 have no `URL.parse`. */
+const ADDRESS = /^([a-z+]+:)\/\/(?:\[[^\]]*\]|[^/:?]*)(?::(\d+))?/i;
 
 function connectionText(uri: string, unit: number): string {
-  const { protocol = 'tcp:', port = '' } = URL.parse(uri.trim()) ?? {};
+  const [, scheme = 'tcp:', port = ''] = ADDRESS.exec(uri.trim()) ?? [];
+  const protocol = scheme.toLowerCase();
   const transport = protocol === 'port:' ? 'rtu' : protocol === 'tcp:' ? 'tcp' : 'rtu_over_tcp';
-  const isOther = transport === 'tcp' && Number(port) > 0 && Number(port) !== PLAIN_PORT;
-  return `transports: [${transport}]${isOther ? `, port: ${port}` : ''}, unit: ${unit}`;
+  const isPort = Number(port) > 0 && Number(port) <= PORT_MAX;
+  const isOther = transport === 'tcp' && isPort && Number(port) !== PLAIN_PORT;
+  return `transports: [${transport}]${isOther ? `, port: ${Number(port)}` : ''}, unit: ${unit}`;
 }
 
 function rowText(row: RegisterRow): string {
