@@ -119,6 +119,8 @@ export function createPool(stock: Stock, random: Random): Pool {
     // Which attributes may be named depends on the device.
     items: (operation) => (operation.startsWith('update_energy_') ? [] : undefined),
     port_name: (operation) => anyOf(operation.includes('io_port') ? 'ioPort' : 'serialPort'),
+    // Which there are depends on the template, and each has a default.
+    parameters: (operation) => (operation === 'make_library_blueprint' ? {} : undefined),
     // What the path of a port may be depends on its kind.
     kind: (operation) => (operation === 'add_io_port' ? 'CAN' : undefined),
     path: (operation) => (operation === 'add_io_port' ? 'can0' : undefined),
