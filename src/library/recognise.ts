@@ -2,8 +2,8 @@
  * Which template a device on the network belongs to, by what it said when it was asked: `recognise` of the templates.
  * Pure.
  */
-import { Buffer } from 'node:buffer';
-import { fieldOf, type RegisterField, registersOf, type SunSpecBook } from './compile/requests.ts';
+import { registersOf, valueOfWords } from '../lib/register-words.ts';
+import { fieldOf, type RegisterField, type SunSpecBook } from './compile/requests.ts';
 import { pathOf } from './compile/plan.ts';
 import type { Recognition, Template } from './compile/template.ts';
 
@@ -129,33 +129,6 @@ function readOf({ input, holding, as }: RegisterTest): RegisterRead | undefined 
   const start = input ?? holding;
   if (start === undefined) return undefined;
   return { kind: input === undefined ? 'holding' : 'input', start, count: registersOf(as) };
-}
-
-/** The number or text of registers as a template types them. */
-function valueOfWords(words: readonly number[], type: string, isLowFirst: boolean): number | bigint | string {
-  const bytes = Buffer.alloc(words.length * 2);
-  const isText = type.startsWith('string');
-  for (const [index, word] of (isLowFirst && !isText ? words.toReversed() : words).entries())
-    bytes.writeUInt16BE(word, index * 2);
-  if (isText) return (bytes.toString('latin1').split('\0')[0] ?? '').trim();
-  switch (type) {
-    case 'i16':
-      return bytes.readInt16BE();
-    case 'u32':
-      return bytes.readUInt32BE();
-    case 'i32':
-      return bytes.readInt32BE();
-    case 'f32':
-      return bytes.readFloatBE();
-    case 'f64':
-      return bytes.readDoubleBE();
-    case 'u64':
-      return bytes.readBigUInt64BE();
-    case 'i64':
-      return bytes.readBigInt64BE();
-    default:
-      return bytes.readUInt16BE();
-  }
 }
 
 function isAnswered(

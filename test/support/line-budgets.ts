@@ -36,7 +36,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   console: 27_900,
   'field-module': 10_700,
   gateway: 2_630,
-  lib: 3_420,
+  lib: 3_460,
   library: 4_650,
   'platform/backup': 1_690,
   'platform/clock': 410,

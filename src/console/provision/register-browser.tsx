@@ -1,4 +1,5 @@
 /** The register browser: reads registers of a device that the library lacks, and makes a template of those that have a name. */
+import { registersOf } from '../../lib/register-words.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { callFor } from '../api.ts';
 import { type, typed as adding } from '../new-device.ts';
@@ -20,7 +21,7 @@ import { Code, download } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/index.ts';
 import { RowFields } from './register-row.tsx';
-import { isComplete, registerOf, type RegisterRow, registersOf, templateText } from './template-text.ts';
+import { isComplete, registerOf, type RegisterRow, templateText } from './template-text.ts';
 
 const REFRESH_MS = 2_000;
 const YAML = 'application/yaml';

@@ -1,4 +1,5 @@
 /** One value of the register browser: where it is, what it is now, and what it shall be called. */
+import { registersOf } from '../../lib/register-words.ts';
 import { numberText } from '../format.ts';
 import { DECIMAL } from '../typed-number.ts';
 import { Button, InputField, SelectField } from '../ui.tsx';
@@ -9,7 +10,6 @@ import {
   type Part,
   registerOf,
   type RegisterRow,
-  registersOf,
   ROLES,
   UNITS,
   usesOf,

@@ -1,4 +1,5 @@
 /** A device template of what somebody found in the register browser. Pure. */
+import { registersOf, valueOfWords } from '../../lib/register-words.ts';
 import { typedNumber } from '../typed-number.ts';
 
 /** How the words of registers become a number or a text; `string8` takes eight registers. */
@@ -56,19 +57,7 @@ interface TemplateHead {
   unitId: number;
 }
 
-const REGISTERS: Readonly<Record<string, number>> = {
-  u16: 1,
-  i16: 1,
-  u32: 2,
-  i32: 2,
-  f32: 2,
-  u64: 4,
-  i64: 4,
-  f64: 4,
-};
 const ADDRESSES = 65_536;
-
-export const registersOf = (type: WordType): number => REGISTERS[type] ?? Number(type.slice('string'.length));
 
 export const isText = (type: WordType): boolean => type.startsWith('string');
 
@@ -91,38 +80,9 @@ export function valueOf(
 ): number | string | undefined {
   const factor = factorOf(row.factor);
   if (words.length !== registersOf(row.type) || factor === undefined) return undefined;
-  const ordered = row.isLowFirst && !isText(row.type) ? words.toReversed() : words;
-  const view = new DataView(new ArrayBuffer(words.length * 2));
-  for (const [index, word] of ordered.entries()) view.setUint16(index * 2, word);
-  if (isText(row.type)) return textOf(view);
+  const value = valueOfWords(words, row.type, row.isLowFirst);
   // Decimal factors leave digits behind that nobody measured.
-  return Number((numberOf(row.type, view) * factor).toPrecision(12));
-}
-
-function textOf(view: DataView): string {
-  const [text = ''] = new TextDecoder('latin1').decode(view).split('\0');
-  return text.trim();
-}
-
-function numberOf(type: WordType, view: DataView): number {
-  switch (type) {
-    case 'i16':
-      return view.getInt16(0);
-    case 'u32':
-      return view.getUint32(0);
-    case 'i32':
-      return view.getInt32(0);
-    case 'u64':
-      return Number(view.getBigUint64(0));
-    case 'i64':
-      return Number(view.getBigInt64(0));
-    case 'f32':
-      return view.getFloat32(0);
-    case 'f64':
-      return view.getFloat64(0);
-    default:
-      return view.getUint16(0);
-  }
+  return typeof value === 'string' ? value : Number((Number(value) * factor).toPrecision(12));
 }
 
 /** Whether a template can be made of the row. */

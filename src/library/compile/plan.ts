@@ -1,16 +1,10 @@
 /** What the script of a template does, as data for runtime/template.lua. */
+import { registersOf } from '../../lib/register-words.ts';
 import type { ScheduleValue, Template, TemplateStep, TemplateValue } from './template.ts';
 import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
 import type { Data } from './lua-text.ts';
 import type { TemplateProblem } from './problem.ts';
-import {
-  fieldOf,
-  planRequests,
-  type RegisterField,
-  registersOf,
-  type SunSpecBook,
-  sunSpecField,
-} from './requests.ts';
+import { fieldOf, planRequests, type RegisterField, type SunSpecBook, sunSpecField } from './requests.ts';
 
 type Rule = Record<string, Data>;
 

@@ -2,6 +2,7 @@
  * Which requests read the registers of a template: as few as the device's limits allow. A value and its scale factor
  * are never read by two requests, because the device may change both between them.
  */
+import { registersOf } from '../../lib/register-words.ts';
 import type { ModbusValue, Template, TemplateValue } from './template.ts';
 
 /** Points of a SunSpec model: offset, type, point of the scale factor (sunspec.yml). */
@@ -32,19 +33,7 @@ interface RegisterRequest {
   models: readonly number[] | undefined;
 }
 
-const SIZES: Readonly<Record<string, number>> = {
-  u16: 1,
-  i16: 1,
-  u32: 2,
-  i32: 2,
-  u64: 4,
-  i64: 4,
-  f32: 2,
-  f64: 4,
-};
 const SUNSPEC_TYPES: Readonly<Record<string, string>> = { acc32: 'u32', sf: 'i16' };
-
-export const registersOf = (type: string): number => SIZES[type] ?? Number(type.replace('string', ''));
 
 /** The registers that a value of a Modbus device comes from; a message if it names none. */
 export function fieldOf(value: TemplateValue, template: Template, book: SunSpecBook): RegisterField | string {
