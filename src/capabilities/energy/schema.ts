@@ -222,7 +222,7 @@ export const energyQuery = v.object({
 const watts = () => shape.about(v.nullable(v.number()), 'W; null when it is not known now.');
 const wattHours = () => v.pipe(v.number(), v.minValue(0));
 const ratio = () => shape.about(v.nullable(v.number()), '0 to 1; null when there was none of it.');
-const seconds = () => v.pipe(v.number(), v.minValue(0));
+const notNegative = () => v.pipe(v.number(), v.minValue(0));
 
 const flowsShape = () => v.object(recordOf(ORIGINS, () => v.object(recordOf(USES, wattHours))));
 const nullableText = () => v.nullable(v.string());
@@ -269,7 +269,7 @@ const moneyShape = shape.about(
         'What the consumption from sun, generators and battery would have cost as import.',
       ),
       unpriced_kwh: shape.about(
-        v.object({ import: seconds(), export: seconds(), own_consumption: seconds() }),
+        v.object({ import: notNegative(), export: notNegative(), own_consumption: notNegative() }),
         'Energy without a known price; it is in none of the amounts.',
       ),
     }),
@@ -284,15 +284,15 @@ const bookEntries = {
   self_consumption: shape.about(ratio(), 'Part of the sun that was not exported.'),
   self_sufficiency: shape.about(ratio(), 'Part of the consumption that did not come from the grid.'),
   gap_s: shape.about(
-    v.record(v.string(), seconds()),
+    v.record(v.string(), notNegative()),
     'By role: seconds of the past of which nothing is known.',
   ),
   bridged_s: shape.about(
-    v.record(v.string(), seconds()),
+    v.record(v.string(), notNegative()),
     'By role: seconds that are known by lifetime counters alone.',
   ),
   implausible: shape.about(
-    v.record(v.string(), seconds()),
+    v.record(v.string(), notNegative()),
     'By role: values that were left out because nothing at the site can be so large.',
   ),
   money: moneyShape,
@@ -312,7 +312,7 @@ export const energyShapes = {
   sources: v.object({
     energy_sources: shape.named(
       'EnergySources',
-      v.object({ gap_after_s: seconds(), power_max_w: v.number(), items: v.array(sourceShape) }),
+      v.object({ gap_after_s: notNegative(), power_max_w: v.number(), items: v.array(sourceShape) }),
       { gap_after_s: 300, power_max_w: 10_000_000, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
     ),
   }),

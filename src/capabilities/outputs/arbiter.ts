@@ -36,7 +36,7 @@ export interface Output {
 }
 
 /** An output as it was before the gateway was started again. */
-export type RememberedOutput = Pick<Output, 'id' | 'deviceId' | 'part' | 'safe'> & {
+export type StoredOutput = Pick<Output, 'id' | 'deviceId' | 'part' | 'safe'> & {
   commands: readonly string[];
   ruleIds: readonly string[];
 };
@@ -70,7 +70,7 @@ interface ArbiterOptions {
   accepts: (deviceId: string, command: OutputCommand) => boolean;
   /** Sends a command and waits for its end. Resolves with what was wrong; never rejects. */
   send: (deviceId: string, decision: Decision) => Promise<string | undefined>;
-  /** Remembers what is held. @throws when it cannot: then the request is refused */
+  /** Stores what is held. @throws when it cannot: then the request is refused */
   keep: (output: Output) => void;
   forget: (output: Output) => void;
   /** A command was sent that differs from the one before, or had another result. */
@@ -139,9 +139,9 @@ export class Arbiter {
   }
 
   /** Takes over what an earlier run held: its rules have some time to ask again. */
-  restore(remembered: readonly RememberedOutput[]): void {
+  restore(stored: readonly StoredOutput[]): void {
     const awaitedUntilMs = this.#options.clock.monotonicMs() + this.#options.limits.graceMs;
-    for (const { commands, ruleIds, ...rest } of remembered) {
+    for (const { commands, ruleIds, ...rest } of stored) {
       const output = {
         ...newOutput(rest),
         safe: rest.safe,

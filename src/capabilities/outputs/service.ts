@@ -86,7 +86,7 @@ export class Outputs {
   /** Takes over what an earlier run held. Before this, and on a gateway that sends nothing, nothing is decided. */
   start(appendLog: AppendLog): void {
     this.#appendLog = appendLog;
-    this.#arbiter.restore(this.#store.remembered());
+    this.#arbiter.restore(this.#store.stored());
   }
 
   stop(): void {

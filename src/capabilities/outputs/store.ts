@@ -2,7 +2,7 @@
 import { and, desc, sql } from 'drizzle-orm';
 import { exactJson, parseExactJson } from '../../lib/json.ts';
 import { countOf, type Database, given, placeholdersBut, upsert } from '../../platform/sqlite/index.ts';
-import type { Output, RememberedOutput } from './arbiter.ts';
+import type { Output, StoredOutput } from './arbiter.ts';
 import type { Safe } from './model.ts';
 import { output, outputChange } from './tables.ts';
 
@@ -39,7 +39,7 @@ export function createOutputStore({ orm }: Database) {
   const countChanges = countOf(orm, outputChange, isOfOutput);
 
   return {
-    remembered: (): RememberedOutput[] =>
+    stored: (): StoredOutput[] =>
       select.all().map(({ safe, ...row }) => ({
         ...row,
         safe: safe === null ? undefined : (parseExactJson(safe) as Safe),
