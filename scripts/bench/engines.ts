@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
-import { createTokens, processorMs, withGateway } from '../support/gateway-process.ts';
+import { createTokens, NO_RATE_LIMITS, processorMs, withGateway } from '../support/gateway-process.ts';
 import { quantile } from '../support/http-load.ts';
 import {
   bytesBelow,
@@ -21,19 +21,13 @@ import {
 import { publish } from '../support/telemetry-end-to-end.ts';
 import { openBenchStore } from '../support/telemetry-store.ts';
 import { provisionWorkload } from '../support/workload-blueprints.ts';
-import { createWorkload, type NumberForm, type WorkloadDevice } from '../support/workload.ts';
+import { createWorkload, measuredNames, type NumberForm, type WorkloadDevice } from '../support/workload.ts';
 
 const SEED = 1;
 /** Messages of a device on the way: so many that a commit is never waited for. */
 const WINDOW = 200;
 /** Until a program is done with what it was sent. */
 const SETTLE_MS = 5_000;
-const NO_LIMITS = {
-  GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000',
-  GATEWAY_MQTT_MESSAGE_BURST: '1000000',
-  GATEWAY_HTTP_REQUESTS_PER_SECOND: '1000000',
-  GATEWAY_HTTP_REQUEST_BURST: '1000000',
-};
 
 interface Parameters {
   devices: number;
@@ -91,7 +85,7 @@ const formOf = ({ single }: Run): NumberForm => (single > 0 ? 'single' : 'decima
 
 async function measureGateway(run: Run, report: Report): Promise<void> {
   const { clock, devices, seconds, endS } = run;
-  await withGateway({ clock, environment: NO_LIMITS }, async (home, { pid }) => {
+  await withGateway({ clock, environment: NO_RATE_LIMITS }, async (home, { pid }) => {
     const tokens = await createTokens(home, 'OWNER', 1);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
     const workload = createWorkload({ seed: SEED, devices });
@@ -197,11 +191,8 @@ async function askAll(
   report('latest values of a device, median', medianOf(latestMs), 'ms');
 }
 
-/** What a device measures, noise included. */
-const measuredBy = ({ index, signals }: WorkloadDevice): NamedSeries[] =>
-  signals
-    .filter(({ form }) => form === 'drift' || form === 'power')
-    .map(({ name }) => ({ device: `device-${index}`, attribute: name }));
+const measuredBy = (device: WorkloadDevice): NamedSeries[] =>
+  measuredNames(device).map((attribute) => ({ device: `device-${device.index}`, attribute }));
 
 function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

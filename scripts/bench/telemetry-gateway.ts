@@ -9,6 +9,7 @@ import type { Benchmark, Report } from '../support/benchmark.ts';
 import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
 import {
   createTokens,
+  NO_RATE_LIMITS,
   type GatewayHome,
   type GatewayProcess,
   anonymousBytes,
@@ -26,8 +27,6 @@ const MEGABYTE = 1_000_000;
 const SAMPLE_MS = 500;
 /** Connecting writes to state.db. */
 const WARM_UP_MS = 60_000;
-/** One device of the workload at full speed sends far more than a real one may. */
-const NO_RATE_LIMIT = { GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000', GATEWAY_MQTT_MESSAGE_BURST: '1000000' };
 
 interface Parameters {
   devices: number;
@@ -78,7 +77,7 @@ export const benchmark: Benchmark<Parameters> = {
         await measure({ ...load, pid: gateway.pid, watchFile, devices, numbers, ...phase }, report);
     };
     try {
-      await withGateway({ clock, environment: NO_RATE_LIMIT, flags }, work);
+      await withGateway({ clock, environment: NO_RATE_LIMITS, flags }, work);
     } finally {
       clock.close();
     }

@@ -17,6 +17,13 @@ const RUNTIME_ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
+/** For loads that no single client of a site makes. */
+export const NO_RATE_LIMITS = {
+  GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000',
+  GATEWAY_MQTT_MESSAGE_BURST: '1000000',
+  GATEWAY_HTTP_REQUESTS_PER_SECOND: '1000000',
+  GATEWAY_HTTP_REQUEST_BURST: '1000000',
+};
 /** Programs are compiled once, as those of the package. */
 const COMPILED = join(PROJECT_ROOT, 'node_modules', '.cache', 'programs');
 /** From one look to the next: of a long start a part, since every look takes processor time from it. */

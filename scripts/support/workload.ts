@@ -124,6 +124,10 @@ export interface WorkloadDevice {
   isPresent: boolean;
 }
 
+/** Names of what a device measures, noise included. */
+export const measuredNames = ({ signals }: WorkloadDevice): string[] =>
+  signals.filter(({ form }) => form === 'drift' || form === 'power').map(({ name }) => name);
+
 export interface Workload {
   readonly devices: readonly WorkloadDevice[];
   readonly seriesCount: number;

@@ -100,20 +100,14 @@ const worthOf = (storedWh: number, prices: Float64Array): number =>
   (((storedWh - START_WH) * ONE_WAY) / 1_000) *
   (prices.reduce((sum, price) => sum + price, 0) / prices.length);
 
+const NOTHING_YET = { cost: 0, importWh: 0, loadWh: 0, cycles: 0, switches: 0, lowestPercent: 100 };
+
 class Battery implements House {
   readonly startMs: number;
   readonly stepS: number;
   readonly #week: Week;
   readonly #prices: Float64Array;
-  readonly result: BatteryResult = {
-    cost: 0,
-    importWh: 0,
-    loadWh: 0,
-    cycles: 0,
-    switches: 0,
-    lowestPercent: 100,
-    errors: [],
-  };
+  readonly result: BatteryResult = { ...NOTHING_YET, errors: [] };
   #step = 0;
   #wh = START_WH;
   #mode = 'none';
@@ -242,15 +236,7 @@ export function batteryOptimum({ pvW, loadW, stepS }: Week, prices: Float64Array
     cost = before;
   }
   let level = (START_WH - RESERVE_WH) / UNIT_WH;
-  const result = {
-    cost: cost[level] ?? 0,
-    importWh: 0,
-    loadWh: 0,
-    cycles: 0,
-    switches: 0,
-    lowestPercent: 100,
-    errors: [],
-  };
+  const result = { ...NOTHING_YET, cost: cost[level] ?? 0, errors: [] };
   for (const [quarter, table] of chosen.entries()) {
     const change = table[level] ?? 0;
     level += change;
