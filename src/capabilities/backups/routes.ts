@@ -77,8 +77,8 @@ function planRoutes(backups: Backups): Route[] {
       errors: ['409 backup_in_progress', '409 backup_plan_incomplete', '409 in_rehearsal'],
       POST: [`${PLAN}/run`],
       role: 'INSTALLER',
-      handle: () => {
-        backups.run();
+      handle: async () => {
+        await backups.run();
         return plan();
       },
     }),

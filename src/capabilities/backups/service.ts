@@ -110,7 +110,7 @@ export class Backups {
 
   /** Begins to check whether a backup is due. */
   start(): void {
-    this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => this.#look());
+    this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => void this.#look());
   }
 
   /** Gives up a running backup, which the next start makes. Resolves even if the target hangs. */
@@ -130,8 +130,7 @@ export class Backups {
     password: string,
     { includeHistory, signal }: { includeHistory: boolean; signal: AbortSignal },
   ): Promise<{ fileName: string; stream: ReadableStream<Uint8Array> }> {
-    // Its reader may have left just now.
-    await within(this.#options.clock, this.#limits.readerLeavesMs, this.#reading);
+    await this.#readerLeft();
     signal.throwIfAborted();
     this.#begin();
     const { promise: reading, resolve } = Promise.withResolvers<void>();
@@ -199,14 +198,15 @@ export class Backups {
   }
 
   /**
-   * Begins a backup now, whatever the schedule.
+   * Begins a backup now, whatever the schedule. Resolves when it has begun.
    * @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409), in_rehearsal (409)
    */
-  run(): void {
+  async run(): Promise<void> {
     if (this.rehearsal) throw inRehearsal();
     const plan = this.#plan();
     const missing = missingOf(plan);
     if (missing !== undefined) throw conflict('backup_plan_incomplete', needs(missing));
+    await this.#readerLeft();
     this.#begin();
     this.#isRunning = true;
     this.#running = this.#deliver(plan).finally(() => {
@@ -269,13 +269,13 @@ export class Backups {
   }
 
   /** Checks again later when the disk cannot be read. */
-  #look(): void {
+  async #look(): Promise<void> {
     try {
       this.#forgetUpload();
       // A local command may have ended it.
       if (this.rehearsal) {
         if (!isRehearsalDue(this.#options.dataDir)) this.#options.requestRestart('the rehearsal has ended');
-      } else if (!this.#isBusy && this.#isDue()) this.run();
+      } else if (!this.#isBusy && this.#isDue()) await this.run();
     } catch (error) {
       this.#log.warnLimited('look', 3_600_000, 'whether a backup is due is not known', { error });
     }
@@ -370,6 +370,11 @@ export class Backups {
 
   #put(outcome: BackupOutcome): void {
     this.#options.database.transaction(() => this.#store.putOutcome(outcome));
+  }
+
+  /** A reader has the last byte of a backup before its copy is removed here: whoever asks next waits for that. */
+  async #readerLeft(): Promise<void> {
+    await within(this.#options.clock, this.#limits.readerLeavesMs, this.#reading);
   }
 
   #begin(): void {

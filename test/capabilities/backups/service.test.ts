@@ -58,7 +58,7 @@ test('a failure that cannot be stored is told, ends nothing, and has its pause',
   const { backups, clock, database, folder, saying } = planned(t);
   rmSync(folder, { recursive: true });
   database.prepare('ALTER TABLE backup_outcome RENAME TO elsewhere').run();
-  backups.run();
+  await backups.run();
   await until(() => saying('the outcome of a backup could not be stored').length === 1);
   database.prepare('ALTER TABLE elsewhere RENAME TO backup_outcome').run();
   backups.start();
@@ -77,11 +77,28 @@ test('a backup is made for a site in a time zone that this version does not know
   await backups.stop();
 });
 
+test('a backup by plan begins when the reader of the one before has its last byte', async (t) => {
+  const { backups, clock, saying } = planned(t);
+  const open = () => backups.open(PASSWORD, { includeHistory: false, signal: new AbortController().signal });
+  const { stream } = await open();
+  const begun = backups.run();
+  await new Response(stream).arrayBuffer();
+  await begun;
+  assert.equal((await backups.status()).isRunning, true);
+  await until(() => saying('backup made').length === 1);
+
+  const unread = await open();
+  const refused = assert.rejects(backups.run(), { code: 'backup_in_progress' });
+  await clock.advance(LIMITS.backup.readerLeavesMs);
+  await refused;
+  await unread.stream.cancel();
+});
+
 test('a history that turns out to be damaged is told to who mends it', async (t) => {
   const { backups, damages, dataDir, saying } = planned(t);
   writeFileSync(join(dataDir, 'history.db'), 'no database. '.repeat(1_000));
   backups.update({ includeHistory: true });
-  backups.run();
+  await backups.run();
   await until(() => saying('backup failed').length === 1);
   assert.match(String(damages), /not a database/);
   assert.match(backups.standing().fault ?? '', /^Part of the history is damaged\. It is mended now/);
@@ -94,7 +111,7 @@ for (const [title, code, fault] of [
   test(`a plan says what a person can do when the box has ${title} for its backup`, async (t) => {
     const { backups, database, saying } = planned(t);
     database.copyTo = () => Promise.reject(Object.assign(new Error('refused'), { code }));
-    backups.run();
+    await backups.run();
     await until(() => saying('backup failed').length === 1);
     assert.match(backups.standing().fault ?? '', fault);
   });
@@ -116,7 +133,7 @@ test('a backup that a power cut left half written at the target is removed even 
   writeFileSync(join(folder, 'depot-x-20260228T000000Z.backup.part'), 'half');
   // Nobody can restore it, so it is not stored.
   database.prepare('PRAGMA user_version = 9999').run();
-  backups.run();
+  await backups.run();
   await until(() => saying('backup failed').length === 1 && readdirSync(folder).length === 0);
 });
 
@@ -136,7 +153,7 @@ test('a rehearsal makes no backup by plan, misses none, and refuses to be asked 
   backups.start();
   await clock.advance(20 * 86_400_000);
   assert.deepEqual([readdirSync(folder), backups.isOverdue(), restarts], [[], false, []]);
-  assert.throws(() => backups.run(), { code: 'in_rehearsal' });
+  await assert.rejects(backups.run(), { code: 'in_rehearsal' });
 });
 
 test('a rehearsal that its owner ends here or on the box is over with the restart that follows', async (t) => {
