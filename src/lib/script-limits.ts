@@ -163,8 +163,13 @@ export const SCRIPT_LIMITS = {
     restartFirstMs: 10_000,
     restartMaxMs: 300_000,
     stableMs: 600_000,
-    /** How often the same error of a scheduled function is logged. */
+    /**
+     * Source: docs/interface/lua-rules.md#logs: an error of a scheduled function that repeats is counted in the log after the
+     * first pause; the pause doubles up to the second one. Of its text so many bytes are remembered.
+     */
     repeatedErrorMs: 60_000,
+    repeatedErrorMaxMs: 3_600_000,
+    repeatedErrorBytes: 512,
     errorsRemembered: 200,
     /** Questions to the gateway per second and rule; more of them wait. */
     requestsPerSecond: 500,

@@ -90,7 +90,12 @@ export function startRule(
   const entries: RuleLogEntry[] = [];
   const faults: string[] = [];
   let ended: RunEnd | undefined;
-  const log = createRuleLog({ clock, limits: limits.rules, send: (sent) => entries.push(...sent) });
+  const log = createRuleLog({
+    clock,
+    limits: limits.rules,
+    timeZone: () => options.site?.timeZone ?? 'UTC',
+    send: (sent) => entries.push(...sent),
+  });
   const run = createRun({
     rule: { id: 'r-1', slug: 'rule', runtimeVersion: 'V3', code, execIntervalMs: 1_000, ...options.rule },
     scripts: new Scripts({

@@ -84,6 +84,7 @@ export async function runRule(
     log: createRuleLog({
       clock,
       limits: LIMITS.rules,
+      timeZone: () => 'UTC',
       isImmediate: true,
       send: (entries) => {
         for (const { severity, message } of entries) if (severity === 'error') note(message);

@@ -6,7 +6,7 @@ import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '#scripting/lua';
 import { type LogSeverity, severityOf } from '../../protocol/device-log.ts';
 import type { RuleLogEntry } from '../../protocol/rule-sandbox.ts';
-import { RepeatFilter } from '#scripting/host';
+import { RepeatedEntries } from './repeated-entries.ts';
 
 const SECOND_MS = 1_000;
 const FLUSH_MS = 20;
@@ -17,9 +17,9 @@ export interface RuleLog {
   write(severity: string, message: string): void;
   /** With traceback. */
   failure(failure: LuaFailure): void;
-  /** The same, but each message only once in a while: for functions that run again and again. */
+  /** The same, but a message that repeats is counted: for functions that run again and again. */
   repeatedFailure(failure: LuaFailure): void;
-  /** It takes more than its share of the processor; logged once in a while. */
+  /** It takes more than its share of the processor; counted as well. */
   pause(durationMs: DurationMs): void;
   /** Hands over all waiting entries, so that nothing is lost at the end of a script. */
   flush(): void;
@@ -28,6 +28,8 @@ export interface RuleLog {
 export function createRuleLog(options: {
   clock: ScriptClock;
   limits: Limits['rules'];
+  /** Of the site, for moments in entries. */
+  timeZone: () => string;
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */
   isImmediate?: boolean;
@@ -37,7 +39,8 @@ export function createRuleLog(options: {
   const written = new TokenBucket(logsPerSecond, logsPerSecond, clock.monotonicMs());
   /** For failures, which are logged although the script fills its log. */
   const own = new TokenBucket(ownLogsPerSecond, ownLogsPerSecond, clock.monotonicMs());
-  const repeated = new RepeatFilter({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
+  const say = (severity: LogSeverity, text: string): void => appendWithin([own, written], severity, text);
+  const repeated = new RepeatedEntries({ clock, limits, timeZone: options.timeZone, write: say });
   let waiting: RuleLogEntry[] = [];
   let timer: { cancel(): void } | undefined;
   let dropped = 0;
@@ -73,20 +76,13 @@ export function createRuleLog(options: {
     droppedTimer ??= clock.setTimer(SECOND_MS, tellDropped);
   }
 
-  const say = (severity: LogSeverity, text: string): void => appendWithin([own, written], severity, text);
-
   return {
     write: (severity, message) => appendWithin([written], severityOf(severity), message),
     failure: (failure) => say('error', failure.text),
-    repeatedFailure: (failure) => {
-      const text = cutToBytes(failure.message, limits.logMessageBytes);
-      if (repeated.isNews(text, clock.monotonicMs())) say('error', failure.text);
-    },
-    pause: (durationMs) => {
-      if (repeated.isNews(PAUSES, clock.monotonicMs()))
-        say('warning', `${PAUSES}, now for ${Math.round(durationMs)} ms`);
-    },
+    repeatedFailure: (failure) => repeated.add('error', failure.message, failure.text),
+    pause: (durationMs) => repeated.add('warning', PAUSES, `${PAUSES}, now for ${Math.round(durationMs)} ms`),
     flush: () => {
+      repeated.flush();
       tellDropped();
       send();
     },

@@ -11,6 +11,7 @@ function start(rule: RuleScript, port: RunPort<RuleTypes>): HostedScript<RuleTyp
   const log = createRuleLog({
     clock,
     limits: limits.rules,
+    timeZone: () => port.shared().timeZone,
     send: (entries) => tell({ type: 'log', entries }),
   });
   const run = createRun({

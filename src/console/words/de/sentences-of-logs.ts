@@ -57,6 +57,11 @@ export const ofLogs: Readonly<Record<string, string>> = {
   'the facts about the blueprint cannot be read': 'die Angaben zum Blueprint sind nicht lesbar',
   '{1}.lua:{2}: {3} is of runtime {4}; this rule has runtime {5}.':
     '{1}.lua:{2}: {3} gehört zur Laufzeitumgebung {4}; diese Regel hat {5}.',
+  '{1} times since {2}: <3>': '{1}-mal seit {2}: <3>',
+  'takes too much processor time and pauses again and again':
+    'braucht zu viel Rechenzeit und pausiert immer wieder',
+  'takes too much processor time and pauses again and again, now for {1} ms':
+    'braucht zu viel Rechenzeit und pausiert immer wieder, jetzt für {1} ms',
   'rule started': 'Regel gestartet',
   'rule stopped': 'Regel angehalten',
   'rule finished': 'Regel beendet',

@@ -66,7 +66,7 @@ class DryRun {
       ask: options.ask,
       notes: this.#notes,
     });
-    this.#log = notedLog(this.#clock, limits, this.#notes);
+    this.#log = notedLog(this.#clock, options, this.#notes);
     this.#scripts = new Scripts({
       clock: this.#clock,
       monotonicMs: () => options.clock.monotonicMs(),
@@ -171,11 +171,16 @@ function createPace({ clock, limits }: DryRunOptions): () => Promise<boolean> {
 }
 
 /** The log of the rule; failures of the script are a kind of their own. */
-function notedLog(clock: VirtualClock, limits: DryRunOptions['limits'], notes: Notes): RuleLog {
+function notedLog(
+  clock: VirtualClock,
+  { limits, site }: Pick<DryRunOptions, 'limits' | 'site'>,
+  notes: Notes,
+): RuleLog {
   let isFailure = false;
   const log = createRuleLog({
     clock,
     limits: limits.rules,
+    timeZone: () => site().timeZone,
     isImmediate: true,
     send: (entries) => {
       for (const { severity, message } of entries)
