@@ -1,6 +1,7 @@
 /** Images of devices: what they answered at one moment, and the values that this means. */
 import { parse } from 'yaml';
 import { messageOf } from '../../src/lib/errors.ts';
+import { nearNameHint } from '../../src/lib/text.ts';
 import { UsageError } from '../support/arguments.ts';
 
 /** A moment of a real or described device: what it answers, and the values that an independent reading gives. */
@@ -58,7 +59,11 @@ function wordsOf(entry: string | number | readonly [string, number | string], is
     return wordsOfBytes(bytes);
   }
   const bytes = Buffer.alloc(8);
-  const size = { u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8, f64: 8 }[type] ?? 0;
+  const size = { u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8, f64: 8 }[type];
+  if (size === undefined)
+    throw new UsageError(
+      `[${type}, ${value}]: ${type} is no type of registers, such as u16, i32, f32 or string8`,
+    );
   if (type === 'f32') bytes.writeFloatBE(Number(value));
   else if (type === 'f64') bytes.writeDoubleBE(Number(value));
   else bytes.writeBigUInt64BE(BigInt.asUintN(64, BigInt(value)));
@@ -89,5 +94,27 @@ export function parseImages(file: string, content: string): DeviceImage[] {
     throw new UsageError(`${file} is no YAML: ${messageOf(error)}`);
   }
   if (!Array.isArray(images) || images.length === 0) throw new UsageError(`${file} has no list of images`);
+  for (const image of images as object[])
+    for (const key of Object.keys(image))
+      if (!IMAGE_KEYS.includes(key))
+        throw new UsageError(
+          `${file}: an image has no ${key}${nearNameHint(key, IMAGE_KEYS)}; it may have ${IMAGE_KEYS.join(', ')}`,
+        );
   return images as DeviceImage[];
 }
+
+const IMAGE_KEYS: readonly string[] = [
+  'name',
+  'parameters',
+  'settings',
+  'registers',
+  'units',
+  'ignores_units',
+  'answers',
+  'messages',
+  'telegrams',
+  'group',
+  'datagrams',
+  'expect',
+  'commands',
+] satisfies (keyof DeviceImage)[];

@@ -77,12 +77,17 @@ function differing(
 ): string {
   if (!Object.hasOwn(expect, name)) return '';
   const wanted = shown(expect[name]);
-  return wanted === shown(values[name]) ? '' : wanted === '' ? 'no value' : wanted;
+  if (shown(sixDigits(expect[name])) === shown(sixDigits(values[name]))) return '';
+  return wanted === '' ? 'no value' : wanted;
 }
 
-/** Floats of 32 bits have seven digits. */
-export const rounded = (value: unknown): unknown =>
+/** Floats of 32 bits have seven digits, of which scaling may cost one. */
+const sixDigits = (value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(6)) : value;
+
+/** For people: six digits, and whole counters. */
+export const rounded = (value: unknown): unknown =>
+  typeof value === 'number' && Math.abs(value) >= 1e5 ? Math.round(value) : sixDigits(value);
 
 function shown(value: unknown): string {
   if (value === undefined || value === null) return '';

@@ -1,6 +1,6 @@
 /** The form of a device template as JSON Schema, for editors that complete and check YAML. */
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { templateSchema, VALUE_KINDS } from './compile/template.ts';
+import { templateSchema } from './compile/template.ts';
 
 type Json = Record<string, unknown>;
 
@@ -13,7 +13,9 @@ export function templateJsonSchema(): Json {
   };
 }
 
-function converted(schema: Parameters<typeof toJsonSchema>[0]): Json {
+type Schema = Parameters<typeof toJsonSchema>[0];
+
+function converted(schema: Schema): Json {
   const {
     $schema: _version,
     definitions: _definitions,
@@ -22,9 +24,11 @@ function converted(schema: Parameters<typeof toJsonSchema>[0]): Json {
     target: 'draft-07',
     typeMode: 'input',
     errorMode: 'throw',
-    // Which members a value has follows from how it comes about: an editor sees all kinds.
-    overrideSchema: ({ valibotSchema: { type } }) =>
-      type === 'lazy' ? { anyOf: VALUE_KINDS.map(converted) } : undefined,
+    // Which shape a value, a step or a request has follows from its keys: an editor sees all of them.
+    overrideSchema: ({ valibotSchema }) =>
+      'options' in valibotSchema && valibotSchema.type === 'lazy'
+        ? { anyOf: (valibotSchema.options as Schema[]).map(converted) }
+        : undefined,
   });
   return own;
 }

@@ -68,8 +68,25 @@ export const faultsOf = (problems: readonly TemplateProblem[], parsed: ParsedTem
   }));
 
 function sentenceOf(issue: v.BaseIssue<unknown>): string {
-  if (issue.type === 'strict_object' && issue.expected === 'never') return 'unknown key';
+  if (issue.type === 'strict_object' && issue.expected === 'never') return issue.message;
   if (issue.received === 'undefined') return 'is missing';
-  if (issue.kind === 'schema') return `must be ${issue.expected ?? 'something else'}, not ${issue.received}`;
-  return issue.message;
+  if (issue.kind !== 'schema' || issue.type === 'never') return issue.message;
+  return `must be ${worded(issue.expected ?? 'something else')}, not ${worded(issue.received)}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  Array: 'a list in [ ]',
+  Object: 'an object in { }',
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+/** A type as a person says it: `("tcp" | "rtu")` is `tcp or rtu`. */
+function worded(type: string): string {
+  const words = type
+    .replaceAll(/[()]/g, '')
+    .split(' | ')
+    .map((word) => KINDS[word] ?? word.replaceAll('"', ''));
+  return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }

@@ -73,7 +73,7 @@ describe('the library refuses', () => {
       [PUMP.replace('input: 3, ', 'input: 70000, '), 10, /values\.flow\.input/],
       [PUMP.replace('name: Flow, unit: m3/h, ', ''), 10, /not in attributes\.yml/],
       [PUMP.replace('unit: m3/h', 'unit: furlong'), 10, /furlong/],
-      [PUMP.replace('device/1', 'device/9'), 1, /must be "device\/1"/],
+      [PUMP.replace('device/1', 'device/9'), 1, /must be device\/1, not device\/9/],
       [PUMP.replace('[WP 1]', '[WP 1'), 5, /./],
       ['', 1, /./],
     ];

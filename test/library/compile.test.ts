@@ -40,7 +40,32 @@ function faults(text: string): string[] {
 
 describe('a mistake in a template is named with its line', () => {
   const rows: [title: string, from: string, to: string, expected: RegExp][] = [
-    ['an unknown key', 'input: 3', 'inputt: 3', /^10: values\.total_power.*inputt: unknown key/],
+    [
+      'an unknown key',
+      'input: 3',
+      'inputt: 3',
+      /^10: values\.total_power.*inputt: unknown key, did you mean "input"\?/,
+    ],
+    ['a key that is like no other', 'input: 3', 'input: 3, zzzzz: 1', /unknown key; known here: .*, scale, /],
+    [
+      'a name that is not in the book',
+      'total_power: { input: 3 }',
+      'total_power: { input: 3 }\n  charge_session_energy: { input: 4 }',
+      /^11: .*\(like it: charge_energy_session.*\): give it a name and a unit/,
+    ],
+    ['a step of no kind', '[write:', '[writes:', /do\.0: must have one of write, get, post,/],
+    [
+      'a test of recognition of the wrong kind',
+      'maker: Acme\n',
+      'maker: Acme\nrecognise: [{ http: { path: /, equals: a } }]\n',
+      /^4: recognise\.0\.http\.equals: must be a list in \[ \], not a$/,
+    ],
+    [
+      'an unknown category',
+      'category: power-meters',
+      'category: x',
+      /category: must be .*hvac.* or sensors, not x/,
+    ],
     ['a register that does not exist', 'input: 3', 'input: 70000', /^10: .*input/],
     ['an unknown type of registers', 'input: 3', 'input: 3, as: u24', /^10: .*as/],
     ['a value without a source', '{ input: 3 }', '{ scale: 2 }', /^10: values\.total_power/],

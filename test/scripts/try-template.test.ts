@@ -121,6 +121,43 @@ describe('npm run try-template', () => {
     assert.match(wrong, /1 differ from what the image expects/);
   });
 
+  test('runs each example of the page on templates, with the image that stands there', async (t) => {
+    const folder = temporaryFolder(t);
+    const page = readFileSync(join(PROJECT_ROOT, 'docs/device-template.md'), 'utf8');
+    const blocks = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => text);
+    assert.equal(blocks.length, 6);
+    for (let index = 0; index < blocks.length; index += 2) {
+      const [file, image] = [join(folder, `${index}.yml`), join(folder, `${index}-image.yml`)];
+      writeFileSync(file, blocks[index] ?? '');
+      writeFileSync(image, blocks[index + 1] ?? '');
+      const { code, stdout } = await run([file, '--image', image]);
+      assert.equal(code, 0, stdout);
+    }
+  });
+
+  test('names a key and a type of registers that no image has', async (t) => {
+    const folder = temporaryFolder(t);
+    const [file, image] = [join(folder, 'meter.yml'), join(folder, 'image.yml')];
+    writeFileSync(file, METER);
+    for (const [text, sentence] of [
+      [
+        '- { name: x, register: {} }',
+        /an image has no register, did you mean "registers"\?; it may have name,/,
+      ],
+      [
+        '- { name: x, registers: { input: { 1: [int32, 5] } } }',
+        /int32 is no type of registers, such as u16/,
+      ],
+    ] as const) {
+      writeFileSync(image, text);
+      const { status, stderr } = spawnSync(process.execPath, [SCRIPT, file, '--image', image], {
+        encoding: 'utf8',
+      });
+      assert.match(stderr, sentence);
+      assert.equal(status, 2);
+    }
+  });
+
   test('records what a device answers, as an image that gives the same values', async (t) => {
     const folder = temporaryFolder(t);
     const [file, record] = [join(folder, 'meter.yml'), join(folder, 'record.yml')];

@@ -42,6 +42,20 @@ function knownAttribute(book: AttributeBook, name: string): Attribute | undefine
   return undefined;
 }
 
+/** ` (like it: charge_power)`: the names of the book that share most words with one that is not there. */
+export function likeNames(book: AttributeBook, name: string): string {
+  const words = new Set(name.split('_'));
+  const shared = (known: string): number => {
+    const own = known.split('_');
+    return own.filter((word) => words.has(word)).length / Math.max(own.length, words.size);
+  };
+  const like = [...new Set(Object.values(book.groups).flatMap((group) => Object.keys(group)))]
+    .filter((known) => shared(known) >= 0.5)
+    .sort((one, other) => shared(other) - shared(one))
+    .slice(0, 3);
+  return like.length === 0 ? '' : ` (like it: ${like.join(', ')})`;
+}
+
 export const isProperty = (book: AttributeBook, name: string, value: TemplateValue): boolean =>
   value.property ?? knownAttribute(book, name)?.property ?? false;
 

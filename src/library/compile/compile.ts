@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Condition, Template, TemplateCommand, TemplateValue } from './template.ts';
-import type { AttributeBook } from './attributes.ts';
+import { type AttributeBook, likeNames } from './attributes.ts';
 import { type Data, luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
 import { withMeterRoles } from './meter.ts';
@@ -262,7 +262,7 @@ function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
     if (!isKnown && value.internal !== true && value.name === undefined)
       problems.push({
         path: ['values', name],
-        message: 'is not in attributes.yml: give it a name and a unit',
+        message: `is not in attributes.yml${likeNames(book, name)}: give it a name and a unit`,
       });
     if (operationOf(value) !== undefined && namesNeeded(value).includes(name))
       problems.push({ path: ['values', name], message: 'needs itself' });

@@ -1,11 +1,11 @@
-/** How devices are reached: the connections of a template, with their defaults. README.md has examples. */
+/** How devices are reached: the connections of a template, with their defaults. docs/device-template.md has examples. */
 import * as v from 'valibot';
-import { name, scalar, text, wordOrder } from './primitives.ts';
+import { name, scalar, shape, text, wordOrder } from './primitives.ts';
 
 /** Telegrams that meters send, each with a decoder of its name in runtime/. */
 const TELEGRAM_FORMATS = ['p1', 'sml', 'speedwire'] as const;
 
-export const modbusConnection = v.strictObject({
+export const modbusConnection = shape({
   transports: v.pipe(v.array(v.picklist(['tcp', 'rtu', 'rtu_over_tcp'])), v.minLength(1)),
   /** TCP port of the device. */
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 502),
@@ -35,7 +35,7 @@ export const modbusConnection = v.strictObject({
   units: v.optional(
     v.record(
       name,
-      v.strictObject({
+      shape({
         name: text,
         default: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))),
       }),
@@ -45,7 +45,7 @@ export const modbusConnection = v.strictObject({
 
 const settings = v.record(
   name,
-  v.strictObject({
+  shape({
     name: text,
     description: v.optional(text),
     default: v.optional(scalar),
@@ -53,7 +53,7 @@ const settings = v.record(
   }),
 );
 
-export const httpConnection = v.strictObject({
+export const httpConnection = shape({
   scheme: v.optional(v.picklist(['http', 'https']), 'http'),
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535))),
   /** A service on the internet has its address here, and asks for none. */
@@ -72,7 +72,7 @@ export const httpConnection = v.strictObject({
   moments: v.optional(
     v.record(
       name,
-      v.strictObject({
+      shape({
         step_min: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_440)),
         ahead_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_880)), 0),
         format: v.optional(
@@ -86,12 +86,12 @@ export const httpConnection = v.strictObject({
 });
 
 /** No device at all: values that follow from settings and the time, such as a tariff. */
-export const clockConnection = v.strictObject({
+export const clockConnection = shape({
   poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 60),
   settings,
 });
 
-export const mqttConnection = v.strictObject({
+export const mqttConnection = shape({
   /** Beginning of the topics, changeable by the installer; `{topic}` in topics. */
   topic: text,
   poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
@@ -100,7 +100,7 @@ export const mqttConnection = v.strictObject({
 });
 
 /** A meter that sends telegrams without being asked; its values are named by `obis`. */
-export const telegramsConnection = v.strictObject({
+export const telegramsConnection = shape({
   format: v.picklist(TELEGRAM_FORMATS),
   transports: v.pipe(v.array(v.picklist(['serial', 'tcp', 'multicast'])), v.minLength(1)),
   /** Port of a serial server, or of the group. */
@@ -115,7 +115,7 @@ export const telegramsConnection = v.strictObject({
 });
 
 /** A device that answers datagrams with JSON. */
-export const udpConnection = v.strictObject({
+export const udpConnection = shape({
   port: modbusConnection.entries.port.wrapped,
   /** Where a device answers to one port whoever asks. */
   own_port: v.optional(modbusConnection.entries.port.wrapped),

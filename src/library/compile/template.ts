@@ -1,6 +1,6 @@
 /**
  * The form of a device template: one YAML file that says how a family of devices is reached, what its registers or
- * answers mean and how it is commanded. README.md explains each part with examples.
+ * answers mean and how it is commanded. docs/device-template.md explains each part with examples.
  */
 import * as v from 'valibot';
 import { BLUEPRINT_CATEGORIES } from '../../lib/blueprint-categories.ts';
@@ -12,7 +12,7 @@ import {
   telegramsConnection,
   udpConnection,
 } from './connections.ts';
-import { name, scalar, text, wordOrder } from './primitives.ts';
+import { chosenBy, name, oneOf, scalar, shape, text, wordOrder } from './primitives.ts';
 
 const address = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
 const positive = v.pipe(v.number(), v.gtValue(0));
@@ -74,7 +74,7 @@ const registerSource = {
   word_order: v.optional(wordOrder),
 };
 
-const modbusValue = v.strictObject({
+const modbusValue = shape({
   ...common,
   ...conversion,
   ...registerSource,
@@ -88,7 +88,7 @@ const modbusValue = v.strictObject({
   scale_register: v.optional(address),
 });
 
-const sunspecValue = v.strictObject({
+const sunspecValue = shape({
   ...common,
   ...conversion,
   /** Models that have the point, and the point: `101|102|103:W`. */
@@ -98,7 +98,7 @@ const sunspecValue = v.strictObject({
   ),
 });
 
-const answerValue = v.strictObject({
+const answerValue = shape({
   ...common,
   ...conversion,
   /** Request whose answer has it. */
@@ -111,9 +111,9 @@ const answerValue = v.strictObject({
  * A course over time, told as `{ start, step_s, values }` (docs/telemetry.md#schedules). It is read from an answer in one
  * of three forms (list of objects, two lists, object with times as keys), or made of a tariff among the settings.
  */
-const scheduleValue = v.strictObject({
+const scheduleValue = shape({
   ...common,
-  schedule: v.strictObject({
+  schedule: shape({
     from: v.optional(name),
     /** One or several lists of objects, with the paths of time, end and value inside of an object. */
     list: v.optional(v.union([text, v.pipe(v.array(text), v.minLength(1))])),
@@ -126,7 +126,7 @@ const scheduleValue = v.strictObject({
     /** An object: time → value. */
     by_time: v.optional(text),
     /** Names of settings: the value, and the other value that holds at the `at` times, such as `mon-fri 22:00-06:00`. */
-    tariff: v.optional(v.strictObject({ value: name, other: v.optional(name), at: v.optional(name) })),
+    tariff: v.optional(shape({ value: name, other: v.optional(name), at: v.optional(name) })),
     scale: conversion.scale,
     /** How long one value lasts at most, where the answer gives no `end`. */
     step_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(15), v.maxValue(1_440)), 60),
@@ -137,7 +137,7 @@ const scheduleValue = v.strictObject({
   }),
 });
 
-const obisValue = v.strictObject({
+const obisValue = shape({
   ...common,
   ...conversion,
   /** Code of the value in telegrams: `1-0:1.8.0`; `kind 003:24.2.1` is that of the gas meter behind a P1 meter. */
@@ -151,7 +151,7 @@ const obisValue = v.strictObject({
 });
 
 const operands = v.pipe(v.array(v.union([name, v.number()])), v.minLength(2));
-const derivedValue = v.strictObject({
+const derivedValue = shape({
   ...common,
   enum: conversion.enum,
   /** Sum of all; no value if one of them is missing. */
@@ -168,7 +168,7 @@ const derivedValue = v.strictObject({
   /** The first of several that has a value. */
   first: v.optional(operands),
   /** One of several, by another value: `{ by: mode, of: { charging: a, discharging: b } }`. */
-  select: v.optional(v.strictObject({ by: name, of: v.record(v.string(), v.union([name, v.number()])) })),
+  select: v.optional(shape({ by: name, of: v.record(v.string(), v.union([name, v.number()])) })),
   constant: v.optional(scalar),
   /** A setting of the connection. */
   setting: v.optional(name),
@@ -178,27 +178,19 @@ const derivedValue = v.strictObject({
 
 const OPERATIONS = Object.keys(derivedValue.entries).filter((key) => !(key in common) && key !== 'enum');
 
-/** How a value may come about. */
-export const VALUE_KINDS = [
-  modbusValue,
-  sunspecValue,
-  answerValue,
-  scheduleValue,
-  obisValue,
-  derivedValue,
-] as const;
+/** One value of a device: its shape follows from how it comes about. */
+const valueOfAnyKind = chosenBy(
+  [modbusValue, sunspecValue, answerValue, scheduleValue, obisValue, derivedValue],
+  (has) => {
+    if (has('sunspec')) return sunspecValue;
+    if (has('schedule')) return scheduleValue;
+    if (has('from') || has('path')) return answerValue;
+    if (has('obis')) return obisValue;
+    return OPERATIONS.some(has) ? derivedValue : modbusValue;
+  },
+);
 
-/** One value of a device. Its shape follows from how it comes about, so that a mistake is named within that shape. */
-const valueOfAnyKind = v.lazy((input) => {
-  const has = (key: string): boolean => typeof input === 'object' && input !== null && key in input;
-  if (has('sunspec')) return sunspecValue;
-  if (has('schedule')) return scheduleValue;
-  if (has('from') || has('path')) return answerValue;
-  if (has('obis')) return obisValue;
-  return OPERATIONS.some(has) ? derivedValue : modbusValue;
-});
-
-const argument = v.strictObject({
+const argument = shape({
   name: text,
   description: v.optional(text),
   type: v.optional(v.picklist(['float', 'integer', 'string', 'boolean']), 'float'),
@@ -215,7 +207,7 @@ const operand = v.union([
   v.pipe(v.string(), v.regex(/^\$[a-z][a-z0-9_]*$/, 'must be a number or an argument, such as $current')),
 ]);
 
-const registerWrite = v.strictObject({
+const registerWrite = shape({
   holding: v.optional(address),
   coil: v.optional(address),
   /** A point of a SunSpec model: `123:WMaxLimPct`. */
@@ -230,21 +222,21 @@ const registerWrite = v.strictObject({
   /** Function of the request; by default 6 for one register, 16 for several. */
   function: v.optional(v.picklist([6, 16])),
 });
-const step = v.union([
-  v.strictObject({ write: registerWrite }),
+const step = oneOf(
+  shape({ write: registerWrite }),
   /** HTTP; `{argument}` in path and body is replaced. */
-  v.strictObject({ get: text }),
-  v.strictObject({ post: text, body: v.optional(v.string()), content_type: v.optional(text) }),
-  v.strictObject({ put: text, body: v.optional(v.string()), content_type: v.optional(text) }),
+  shape({ get: text }),
+  shape({ post: text, body: v.optional(v.string()), content_type: v.optional(text) }),
+  shape({ put: text, body: v.optional(v.string()), content_type: v.optional(text) }),
   /** MQTT. */
-  v.strictObject({ publish: text, payload: v.string(), retain: v.optional(v.boolean()) }),
+  shape({ publish: text, payload: v.string(), retain: v.optional(v.boolean()) }),
   /** UDP: a text, and how its answer begins. */
-  v.strictObject({ send: text, answer: text }),
-  v.strictObject({ pause_ms: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5_000)) }),
-]);
+  shape({ send: text, answer: text }),
+  shape({ pause_ms: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5_000)) }),
+);
 const steps = v.pipe(v.array(step), v.minLength(1));
 
-const command = v.strictObject({
+const command = shape({
   name: text,
   description: v.optional(text),
   /** Least role that may run it. */
@@ -260,15 +252,15 @@ const command = v.strictObject({
   repeat_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
 });
 
-const request = v.union([
-  v.strictObject({
+const request = oneOf(
+  shape({
     get: text,
     headers: v.optional(v.record(v.string(), v.string())),
     every_s: common.every_s,
     when: v.optional(condition),
     optional: v.optional(v.boolean()),
   }),
-  v.strictObject({
+  shape({
     post: text,
     body: v.optional(v.string()),
     content_type: v.optional(text),
@@ -278,21 +270,21 @@ const request = v.union([
     optional: v.optional(v.boolean()),
   }),
   /** MQTT: the newest message of the topic; `plain` for payloads that are no JSON. */
-  v.strictObject({
+  shape({
     topic: text,
     plain: v.optional(v.boolean()),
     when: v.optional(condition),
     optional: v.optional(v.boolean()),
   }),
   /** UDP: a text, and the fields that tell its answer from others. */
-  v.strictObject({
+  shape({
     send: text,
     answer: v.record(v.string(), v.string()),
     every_s: common.every_s,
     when: v.optional(condition),
     optional: v.optional(v.boolean()),
   }),
-]);
+);
 
 /** Parts of an energy site that a device can be; what they mean is in docs/energy.md. */
 export const ENERGY_ROLES = [
@@ -305,7 +297,7 @@ export const ENERGY_ROLES = [
   'generator',
   'electrolyser',
 ] as const;
-const role = v.strictObject({
+const role = shape({
   role: v.picklist(ENERGY_ROLES),
   power: v.optional(name),
   forward: v.optional(name),
@@ -319,7 +311,7 @@ const role = v.strictObject({
 });
 
 /** A meter may hang anywhere: the installer says where, and its import and export get their meaning from that. */
-const meter = v.strictObject({
+const meter = shape({
   /** Positive while importing. */
   power: name,
   imported: v.optional(name),
@@ -331,18 +323,18 @@ const meter = v.strictObject({
   ),
 });
 
-const alert = v.strictObject({
+const alert = shape({
   name: text,
   severity: v.optional(v.picklist(['info', 'warning', 'error']), 'warning'),
   description: v.optional(text),
 });
 
 /** Something that only this family answers, for the search on the network. All tests of one entry must hold. */
-const recognition = v.union([
-  v.strictObject({ sunspec: v.strictObject({ maker: text, model: v.optional(text) }) }),
-  v.strictObject({ identification: v.strictObject({ vendor: text, product: v.optional(text) }) }),
-  v.strictObject({
-    register: v.strictObject({
+const recognition = oneOf(
+  shape({ sunspec: shape({ maker: text, model: v.optional(text) }) }),
+  shape({ identification: shape({ vendor: text, product: v.optional(text) }) }),
+  shape({
+    register: shape({
       input: v.optional(address),
       holding: v.optional(address),
       ...registerSource,
@@ -351,9 +343,9 @@ const recognition = v.union([
       begins_with: v.optional(text),
     }),
   }),
-  v.strictObject({ mdns: v.strictObject({ service: text, name: v.optional(text) }) }),
-  v.strictObject({
-    http: v.strictObject({
+  shape({ mdns: shape({ service: text, name: v.optional(text) }) }),
+  shape({
+    http: shape({
       path: text,
       field: v.optional(text),
       equals: v.optional(v.array(scalar)),
@@ -361,11 +353,11 @@ const recognition = v.union([
       contains: v.optional(text),
     }),
   }),
-  v.strictObject({ topic: v.strictObject({ filter: text, field: v.optional(text) }) }),
-]);
+  shape({ topic: shape({ filter: text, field: v.optional(text) }) }),
+);
 
 /** A device template as its file has it, defaults filled in. */
-export const templateSchema = v.strictObject({
+export const templateSchema = shape({
   template: v.literal('device/1', 'must be device/1'),
   name: text,
   maker: text,
@@ -381,7 +373,7 @@ export const templateSchema = v.strictObject({
   parameters: v.optional(
     v.record(
       name,
-      v.strictObject({
+      shape({
         name: text,
         description: v.optional(text),
         choices: v.record(v.string(), text),
