@@ -439,7 +439,9 @@ CREATE TABLE notification_delivery (
   attempts        INTEGER NOT NULL,
   created_at_ms   INTEGER NOT NULL,
   attempted_at_ms INTEGER,
-  error           TEXT
+  error           TEXT,
+  -- JSON: what a rule says; NULL: it is about alerts, or a test
+  message         TEXT CHECK (json_valid(message))
 ) STRICT;
 CREATE INDEX notification_delivery_by_channel ON notification_delivery (channel_id, number);
 

@@ -82,7 +82,7 @@ function startRules(
   onEnded: () => void,
 ): RuleSandbox {
   const { config, clock, log } = options;
-  const { rules, site, devices, telemetry, commands, outputs } = parts;
+  const { rules, site, devices, telemetry, commands, outputs, notifications } = parts;
   const asked = {
     database: state,
     store: rules.storage,
@@ -92,6 +92,7 @@ function startRules(
     telemetry,
     commands,
     outputs,
+    notifications,
   };
   const callMethod = createRuleMethods(asked);
   const sandbox = new RuleSandbox({

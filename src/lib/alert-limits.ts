@@ -58,6 +58,8 @@ export const NOTIFICATION_LIMITS = {
   pendingPerChannel: 1_000,
   /** Source: ntfy: a message of more than 4 096 bytes becomes an attachment. */
   ntfyTextCharacters: 1_000,
+  /** Messages of rules that wait; the oldest are given up. */
+  messagesPerChannel: 20,
   timeoutMs: 20_000,
   /** 30 s, 1 min … 1 h: the last of so many attempts comes a day after the first. */
   retryFirstMs: 30_000,

@@ -151,6 +151,10 @@ export const SCRIPT_LIMITS = {
     ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
+    /** Source: docs/interface/lua-rules.md#notifications: of one rule; so many at once, too. */
+    notificationsPerHour: 10,
+    notificationTitleLength: 120,
+    notificationTextLength: 2_000,
     /** Source: docs/interface/lua-rules.md#devices and docs/interface/lua-rules.md#commands. */
     relevanceMs: 30_000,
     averageMaxMs: 86_400_000,

@@ -4,6 +4,7 @@
  */
 import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { LogSeverity } from './device-log.ts';
+import type { NotifyParameters } from './notification.ts';
 import type { OutputParameters } from './output.ts';
 import type { JsonValue } from './telemetry.ts';
 
@@ -69,11 +70,20 @@ export type DryRunEntry = { atMs: EpochMs } & (
   /** `value` is JSON text, cut when it is long; absent: the key was removed. */
   | { kind: 'storage'; store: 'rule' | 'shared' | 'public'; key: string; value?: string }
   | { kind: 'http'; method: string; url: string }
+  | ({ kind: 'notification'; error?: string } & NotifyParameters)
   | { kind: 'error'; message: string }
   | { kind: 'restart'; afterMs: DurationMs }
 );
 
-export const DRY_RUN_KINDS = ['log', 'command', 'storage', 'http', 'error', 'restart'] as const;
+export const DRY_RUN_KINDS = [
+  'log',
+  'command',
+  'storage',
+  'http',
+  'notification',
+  'error',
+  'restart',
+] as const;
 export type DryRunKind = (typeof DRY_RUN_KINDS)[number];
 
 /** `failed`: it does not compile, or had to be ended with its thread. */

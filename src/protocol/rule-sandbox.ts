@@ -24,6 +24,7 @@
 import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { LogSeverity } from './device-log.ts';
 import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
+import type { NotifyParameters } from './notification.ts';
 import type { OutputParameters } from './output.ts';
 import { exactJson, parseExactJson } from '../lib/json.ts';
 import type { JsonValue } from './telemetry.ts';
@@ -135,6 +136,8 @@ export interface RuleMethods {
   output_request: OutputParameters;
   /** Withdraws it; null. */
   output_release: { deviceId: string; name: string; output: JsonValue };
+  /** Sends it to people; null once it is stored, or an error: too many, or no channel takes it. */
+  notify: NotifyParameters;
   /** `value`, and what is read, is JSON text; null: no such key. A write or removal is answered once it is on disk; over the store's limit: an error. */
   storage_read: { store: RuleStore; key: string };
   storage_write: { store: RuleStore; key: string; value: string };

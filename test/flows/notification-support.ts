@@ -21,9 +21,9 @@ interface Sent {
 
 export const sent = (server: PostServer): Sent[] => server.posts.map(({ body }) => JSON.parse(body) as Sent);
 
-export function useNotifications() {
+export function useNotifications(more: Parameters<typeof useTestGateway>[0] = {}) {
   const clock = new TestClock();
-  const gatewayOf = useTestGateway({ clock });
+  const gatewayOf = useTestGateway({ ...more, clock });
 
   async function addChannel(t: TestContext, body: object): Promise<string> {
     const { ok } = gatewayOf();

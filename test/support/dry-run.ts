@@ -89,6 +89,8 @@ function gistOf(entry: DryRunEntry): string {
       return `${entry.store}/${entry.key} ${entry.value ?? 'removed'}`;
     case 'http':
       return `${entry.method} ${entry.url}`;
+    case 'notification':
+      return `${entry.severity} ${entry.title}: ${entry.text}${entry.error ? ` ${entry.error}` : ''}`;
     case 'restart':
       return `after ${entry.afterMs}`;
   }

@@ -13,7 +13,8 @@ export const CAPABILITY_ORDER = [
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
   ['monitor', 'modules', 'energy', 'alerts', 'library', 'outputs'],
-  ['rules', 'notifications', 'targets', 'device-search'],
+  ['notifications'],
+  ['rules', 'targets', 'device-search'],
   ['module-ports', 'backups', 'updates', 'strategies'],
   ['appliance'],
 ];
@@ -235,6 +236,7 @@ export const TABLE: ImportTable = {
         'capabilities/site',
         'capabilities/devices',
         'capabilities/commands',
+        'capabilities/notifications',
         'capabilities/outputs',
         'capabilities/telemetry',
         'capabilities/device-logs',

@@ -30,7 +30,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO device_rhythm SELECT id, '[60000,61000]' FROM device WHERE slug = 'battery';
   INSERT INTO notification_channel VALUES ('hook', 'Hook', 'WEBHOOK', 1, 'info', '[]', 1,
     '{"origin":"http://127.0.0.1:9"}', '{"url":"http://127.0.0.1:9/"}', 1, 3);
-  INSERT INTO notification_delivery VALUES (7, 'seven', 'hook', 'ALERTS', 'RETRYING', 1, 0, 0, 1, 1, 2, 'No.');
+  INSERT INTO notification_delivery VALUES (7, 'seven', 'hook', 'ALERTS', 'RETRYING', 1, 0, 0, 1, 1, 2, 'No.', NULL);
   INSERT INTO notification_pending VALUES (7, 'hook', 7, 'RAISED', 7);
   INSERT INTO library_template VALUES ('own-meter', 'template: device/1');
   INSERT INTO mqtt_guest VALUES ('guest', 'Plug', 'plug', randomblob(16), zeroblob(32), '["tele/plug/#"]', 1);

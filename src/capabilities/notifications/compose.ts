@@ -3,6 +3,7 @@ import { type EpochMs, formatTimestamp } from '../../lib/time.ts';
 import { inOneLine } from '../../lib/text.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
 import type { Device } from '../devices/index.ts';
+import type { RuleMessage } from './model.ts';
 import type { Delivery, Pending } from './tables.ts';
 
 export interface Message {
@@ -12,7 +13,7 @@ export interface Message {
   /** One line, without the name of the site. */
   title: string;
   text: string;
-  /** Severity of the worst of its alerts. */
+  /** Severity of the worst of its alerts, or as a rule says. */
   severity: AlertSeverity;
   /** It names only cleared alerts. */
   isOver: boolean;
@@ -33,6 +34,8 @@ interface Surroundings {
   /** Alerts that are listed individually. */
   namedMax: number;
 }
+
+const NO_ALERTS = { raisedCount: 0, clearedCount: 0, omittedCount: 0 };
 
 export function composeAlerts(
   delivery: Omit<Delivery, 'number'>,
@@ -63,6 +66,21 @@ export function composeAlerts(
   );
 }
 
+export function composeRuleMessage(
+  { id }: Pick<Delivery, 'id'>,
+  { rule, severity, title, text }: RuleMessage,
+  around: Pick<Surroundings, 'site' | 'nowMs'>,
+): Message {
+  const said = {
+    title: inOneLine(title),
+    text: `${text === '' ? '' : `${text.toWellFormed()}\n\n`}Sent by the rule ${rule.slug}.\n`,
+    severity,
+    isOver: false,
+  };
+  const message = messageOf({ ...NO_ALERTS, id, kind: 'RULE' }, around, said, []);
+  return { ...message, json: { ...message.json, severity, rule } };
+}
+
 export function composeTest(
   delivery: Pick<Delivery, 'id'>,
   channelName: string,
@@ -70,9 +88,8 @@ export function composeTest(
 ): Message {
   const title = 'Test of a notification channel';
   const text = `This is a test of the channel "${inOneLine(channelName)}". Alerts of ${inOneLine(around.site.name)} will come like this.\n`;
-  const counts = { raisedCount: 0, clearedCount: 0, omittedCount: 0 };
   const said = { title, text, severity: 'info', isOver: false } as const;
-  return messageOf({ ...delivery, ...counts, kind: 'TEST' }, around, said, []);
+  return messageOf({ ...delivery, ...NO_ALERTS, kind: 'TEST' }, around, said, []);
 }
 
 function messageOf(

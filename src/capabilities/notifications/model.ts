@@ -1,4 +1,4 @@
-/** Channels that notify people of alerts. */
+/** Channels that notify people of alerts and of what rules say. */
 import type { EpochMs } from '../../lib/time.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 
@@ -48,6 +48,14 @@ export interface Secrets {
   signingSecret?: string;
   /** Token of NTFY. */
   token?: string;
+}
+
+/** What a rule says to people. */
+export interface RuleMessage {
+  readonly rule: { readonly id: string; readonly slug: string };
+  readonly severity: AlertSeverity;
+  readonly title: string;
+  readonly text: string;
 }
 
 interface Common {

@@ -1,15 +1,24 @@
 /**
  * Changes that channels have not sent yet. Each is written in the transaction that stores the alert, so that neither a crash of
- * the gateway nor a dead receiver loses it, and nothing is sent that did not happen.
+ * the gateway nor a dead receiver loses it, and nothing is sent that did not happen. Messages of rules wait behind alerts.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { type Alert, ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
-import { type Channel, CHANNEL_ROLE } from './model.ts';
+import {
+  type Alert,
+  ALERT_SEVERITIES,
+  type AlertChange,
+  type AlertSeverity,
+  isNewsFor,
+} from '../alerts/index.ts';
+import { type Channel, CHANNEL_ROLE, type RuleMessage } from './model.ts';
 import type { NewDelivery, Waiting } from './sender.ts';
 import type { NotificationStore } from './store.ts';
 import type { Delivery, Pending } from './tables.ts';
+
+const TOO_MANY = 'Given up, because too many newer messages of rules wait.';
+const SWITCHED_OFF = 'The channel was switched off.';
 
 interface OutboxOptions {
   database: Database;
@@ -54,6 +63,22 @@ export class Outbox {
     return [...notified];
   }
 
+  /** Stores what a rule says. Returns the ids of the channels that send it. */
+  addMessage(channels: readonly Channel[], message: RuleMessage): string[] {
+    const { database, limits, newDelivery } = this.#options;
+    const takers = channels.filter(
+      // It is about no device, so it goes nowhere where only certain devices are of interest.
+      (channel) => takesSeverity(channel, message.severity) && channel.deviceIds.length === 0,
+    );
+    database.transaction(() => {
+      for (const { id } of takers) {
+        this.#store.addDelivery({ ...newDelivery(id, 'RULE'), message });
+        this.#queue.dropped(this.#store.giveUpMessages(id, limits.messagesPerChannel, TOO_MANY));
+      }
+    });
+    return takers.map(({ id }) => id);
+  }
+
   /** The queue of a channel, which survives a restart. */
   waitingOf(channelId: string): Waiting {
     const { database } = this.#options;
@@ -67,7 +92,8 @@ export class Outbox {
         return delivery;
       },
       note: (delivery) => this.#note(delivery),
-      hasMore: () => this.#store.countPending(channelId) > 0,
+      hasMore: () =>
+        this.#store.countPending(channelId) > 0 || this.#store.openDelivery(channelId, 'RULE') !== undefined,
     };
   }
 
@@ -75,14 +101,15 @@ export class Outbox {
   clear(channelId: string): void {
     this.#options.database.transaction(() => {
       this.#store.removePendingOfChannel(channelId);
+      this.#store.giveUpMessages(channelId, 0, SWITCHED_OFF);
       this.#store.setOmitted(channelId, 0);
     });
   }
 
   #next(channelId: string): Delivery | undefined {
-    const open = this.#store.openDelivery(channelId);
+    const open = this.#store.openDelivery(channelId, 'ALERTS');
     if (open) return open;
-    if (this.#store.countPending(channelId) === 0) return undefined;
+    if (this.#store.countPending(channelId) === 0) return this.#store.openDelivery(channelId, 'RULE');
     const number = this.#store.addDelivery({
       ...this.#options.newDelivery(channelId, 'ALERTS'),
       omittedCount: this.#store.omitted(channelId),
@@ -122,9 +149,12 @@ function pendingKindOf(kind: AlertChange['kind'], alert: Alert): Pending['kind']
   return alert.acknowledgedAtMs === undefined ? 'RAISED' : undefined;
 }
 
+function takesSeverity({ isEnabled, minimumSeverity }: Channel, severity: AlertSeverity): boolean {
+  return isEnabled && ALERT_SEVERITIES.indexOf(severity) >= ALERT_SEVERITIES.indexOf(minimumSeverity);
+}
+
 function isWanted(channel: Channel, alert: Alert, what: Pending['kind']): boolean {
-  const { deviceIds, isEnabled, minimumSeverity, notifiesCleared } = channel;
-  if (!isEnabled || (what === 'CLEARED' && !notifiesCleared)) return false;
-  if (ALERT_SEVERITIES.indexOf(alert.severity) < ALERT_SEVERITIES.indexOf(minimumSeverity)) return false;
+  const { deviceIds, notifiesCleared } = channel;
+  if (!takesSeverity(channel, alert.severity) || (what === 'CLEARED' && !notifiesCleared)) return false;
   return deviceIds.length === 0 || deviceIds.includes(alert.deviceId);
 }

@@ -8,7 +8,7 @@ import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
 import { type Channel, CHANNEL_KINDS, ENCRYPTIONS, WEBHOOK_FORMS } from './model.ts';
-import { type Delivery, DELIVERY_STATUSES } from './tables.ts';
+import { type Delivery, DELIVERY_KINDS, DELIVERY_STATUSES } from './tables.ts';
 
 const { addresses, devicesPerChannel, deliveryItems, secretLength, urlLength } = LIMITS.notifications;
 
@@ -228,7 +228,7 @@ const deliveryShape = shape.named(
   v.object({
     id: shape.about(shape.id(), 'Goes along with the message, the same for each attempt.'),
     channel_id: shape.id(),
-    kind: v.picklist(['ALERTS', 'TEST']),
+    kind: v.picklist(DELIVERY_KINDS),
     status: v.picklist(DELIVERY_STATUSES),
     raised_count: shape.count(),
     cleared_count: shape.count(),
@@ -239,6 +239,17 @@ const deliveryShape = shape.named(
     error: shape.about(
       v.nullable(v.string()),
       'Why the last attempt failed, with what the server said of it, or who of several did not get it.',
+    ),
+    message: shape.about(
+      v.nullable(
+        v.object({
+          rule: v.object({ id: shape.id(), slug: v.string() }),
+          severity: v.picklist(ALERT_SEVERITIES),
+          title: v.string(),
+          text: v.string(),
+        }),
+      ),
+      'What a rule says by `notify`; null unless of kind RULE.',
     ),
   }),
   {
@@ -253,6 +264,7 @@ const deliveryShape = shape.named(
     created_at: '2026-03-01T08:00:10.000Z',
     attempted_at: '2026-03-01T08:01:10.000Z',
     error: 'Nothing listens at smtp.example.org:587.',
+    message: null,
   },
 );
 

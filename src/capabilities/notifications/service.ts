@@ -19,9 +19,9 @@ import type { Alerts } from '../alerts/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
-import { composeAlerts, composeTest, type NotifiedAlert } from './compose.ts';
+import { composeAlerts, composeRuleMessage, composeTest, type NotifiedAlert } from './compose.ts';
 import { DiskNotice, refusedDisk } from './disk-notice.ts';
-import type { Channel } from './model.ts';
+import type { Channel, RuleMessage } from './model.ts';
 import { Outbox } from './outbox.ts';
 import { type NewDelivery, Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
@@ -101,6 +101,13 @@ export class Notifications {
     this.#diskNotice.stop();
     this.#stopping.abort(new Error('the gateway stops'));
     await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+  }
+
+  /** Sends what a rule says to all channels of its severity; they answer later. False: there is none. */
+  notifyOf(message: RuleMessage): boolean {
+    const takers = this.#outbox.addMessage([...this.#channels.values()], message);
+    for (const channelId of takers) this.#senderOf(channelId).wake();
+    return takers.length > 0;
   }
 
   /** Moments in memory that a wrong clock gave. */
@@ -247,8 +254,15 @@ export class Notifications {
 
   async #send(delivery: Delivery, signal: AbortSignal): Promise<{ remark: string | undefined } | undefined> {
     const channel = this.require(delivery.channelId);
+    if (!channel.isEnabled) return undefined;
+    if (delivery.message) {
+      const { clock, site } = this.#options;
+      const around = { site: site.get(), nowMs: clock.wallMs() };
+      const message = composeRuleMessage(delivery, delivery.message, around);
+      return { remark: await send(channel, message, { clock, limits: this.#limits, signal }) };
+    }
     const alerts = this.#alertsOf(delivery);
-    if (alerts.length === 0 || !channel.isEnabled) return undefined;
+    if (alerts.length === 0) return undefined;
     return { remark: await this.#sendAlerts(channel, delivery, alerts, signal) };
   }
 

@@ -161,16 +161,25 @@ function deliveryStatements(orm: Orm) {
     .where(isIt)
     .returning()
     .prepare();
+  const ofKind = given(notificationDelivery.kind);
   const open = orm
     .select()
     .from(notificationDelivery)
-    .where(and(ofChannel, unfinished, eq(notificationDelivery.kind, 'ALERTS')))
+    .where(and(ofChannel, unfinished, ofKind))
     .orderBy(asc(number))
     .limit(1)
     .prepare();
+  const newestLeft = sql`(SELECT kept.number FROM notification_delivery AS kept
+    WHERE kept.channel_id = ${sql.placeholder('channelId')} AND kept.kind = 'RULE' AND kept.status IN ('SENDING', 'RETRYING')
+    ORDER BY kept.number DESC LIMIT 1 OFFSET ${sql.placeholder('keep')})`;
+  const giveUp = orm
+    .update(notificationDelivery)
+    .set({ status: 'FAILED', error: sql`${sql.placeholder('error')}` })
+    .where(and(ofChannel, unfinished, eq(notificationDelivery.kind, 'RULE'), lte(number, newestLeft)))
+    .prepare();
   return {
     addDelivery: (delivery: Omit<Delivery, 'number'>): number =>
-      insert.get({ attemptedAtMs: null, error: null, ...delivery })?.number ?? 0,
+      insert.get({ attemptedAtMs: null, error: null, message: null, ...delivery })?.number ?? 0,
     /** Stores the number of its changes, and returns the delivery. */
     countDelivery: (of: number): Delivery | undefined => presentRow(countUp.all({ number: of })[0]),
     updateDelivery: (delivery: Delivery): void =>
@@ -181,8 +190,12 @@ function deliveryStatements(orm: Orm) {
         attemptedAtMs: delivery.attemptedAtMs ?? null,
         error: delivery.error ?? null,
       }),
-    /** The unfinished delivery of a channel. */
-    openDelivery: (of: string): Delivery | undefined => presentRow(open.get({ channelId: of })),
+    /** The first unfinished delivery of a channel. */
+    openDelivery: (of: string, kind: 'ALERTS' | 'RULE'): Delivery | undefined =>
+      presentRow(open.get({ channelId: of, kind })),
+    /** Gives up messages of rules that were not sent yet, but the newest; returns how many. */
+    giveUpMessages: (of: string, keep: number, error: string): number =>
+      giveUp.run({ channelId: of, keep, error }).changes,
   };
 }
 

@@ -3,7 +3,7 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Present } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
-import { CHANNEL_KINDS, type Secrets, type Settings } from './model.ts';
+import { CHANNEL_KINDS, type RuleMessage, type Secrets, type Settings } from './model.ts';
 
 export const notificationChannel = sqliteTable('notification_channel', {
   id: text('id').primaryKey(),
@@ -21,6 +21,7 @@ export const notificationChannel = sqliteTable('notification_channel', {
   omittedCount: integer('omitted_count').notNull(),
 });
 
+export const DELIVERY_KINDS = ['ALERTS', 'TEST', 'RULE'] as const;
 export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
 
 /** Messages of channels, each with all changes since the last one. */
@@ -30,7 +31,7 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
   /** Sent with the message, the same in every attempt. */
   id: text('id').notNull(),
   channelId: text('channel_id').notNull(),
-  kind: text('kind', { enum: ['ALERTS', 'TEST'] }).notNull(),
+  kind: text('kind', { enum: DELIVERY_KINDS }).notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull(),
   raisedCount: integer('raised_count').notNull(),
   clearedCount: integer('cleared_count').notNull(),
@@ -41,6 +42,8 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
   attemptedAtMs: integer('attempted_at_ms').$type<EpochMs>(),
   /** Why the last attempt failed, a sentence. */
   error: text('error'),
+  /** What a rule says; of kind RULE. */
+  message: text('message', { mode: 'json' }).$type<RuleMessage>(),
 });
 
 export type Delivery = Readonly<Present<typeof notificationDelivery.$inferSelect>>;

@@ -85,12 +85,12 @@ const entryShape = shape.named(
   v.object({
     at: shape.instant(),
     kind: v.picklist(DRY_RUN_KINDS),
-    severity: v.optional(shape.about(v.picklist(LOG_SEVERITIES), 'Of a log entry.')),
+    severity: v.optional(shape.about(v.picklist(LOG_SEVERITIES), 'Of a log entry or a notification.')),
     message: v.optional(shape.about(v.string(), 'Of a log entry or an error.')),
     device_id: v.optional(shape.about(shape.id(), 'Of a command.')),
     name: v.optional(shape.about(v.string(), 'Of a command.')),
     arguments: v.optional(shape.about(shape.anyObject(), 'Of a command.')),
-    error: v.optional(shape.about(v.string(), 'Why a command would be refused.')),
+    error: v.optional(shape.about(v.string(), 'Why a command or a notification would be refused.')),
     store: v.optional(shape.about(v.picklist(['rule', 'shared', 'public']), 'That a value was written to.')),
     key: v.optional(shape.about(v.string(), 'Of a stored value.')),
     value: v.optional(
@@ -98,6 +98,8 @@ const entryShape = shape.named(
     ),
     method: v.optional(shape.about(v.string(), 'Of an HTTP request, which was not sent.')),
     url: v.optional(shape.about(v.string(), 'Of an HTTP request.')),
+    title: v.optional(shape.about(v.string(), 'Of a notification, which was not sent.')),
+    text: v.optional(shape.about(v.string(), 'Of a notification.')),
     after: v.optional(shape.about(v.string(), 'Pause before a failed script starts again.')),
   }),
   EXAMPLE_ENTRY,

@@ -11,11 +11,14 @@ import type {
 } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel, RULE_ROLE } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
+import { Rates } from '../../lib/token-bucket.ts';
+import { tooManyNotifications } from '../../protocol/notification.ts';
 import { storageKeyLength } from '../../protocol/storage-key.ts';
 import { writableArguments } from '../../lib/json.ts';
 import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
 import { type Commands, scriptFault } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import type { Notifications } from '../notifications/index.ts';
 import type { Outputs } from '../outputs/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import type { Rule } from './model.ts';
@@ -33,10 +36,16 @@ export interface MethodsOptions {
   telemetry: Telemetry;
   commands: Commands;
   outputs: Outputs;
+  notifications: Pick<Notifications, 'notifyOf'>;
 }
 
 /** Answers what a rule asks. */
 export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<RuleAnswer>;
+
+interface AskedOptions extends MethodsOptions {
+  /** Of messages to people, by rule. */
+  rates: Rates;
+}
 
 /** Thrown for an answer that is a text; `answering` catches it. */
 class RpcError extends Error {}
@@ -46,7 +55,9 @@ class RpcError extends Error {}
  * fault is an answer: a text for the script.
  */
 export function createRuleMethods(options: MethodsOptions): CallMethod {
-  return (rule, request) => answering(() => answer(options, rule, request));
+  const { notificationsPerHour: burst } = options.limits;
+  const rates = new Rates({ burst, perSecond: burst / 3_600 });
+  return (rule, request) => answering(() => answer({ ...options, rates }, rule, request));
 }
 
 /** The result of the work, or the reason of its failure as a text for the script. */
@@ -66,7 +77,7 @@ function refusalOf(error: unknown): RuleAnswer {
   throw error;
 }
 
-async function answer(options: MethodsOptions, rule: CallingRule, request: RuleRequest): Promise<JsonValue> {
+async function answer(options: AskedOptions, rule: CallingRule, request: RuleRequest): Promise<JsonValue> {
   const { devices, store } = options;
   const { method, parameters } = request;
   switch (method) {
@@ -83,6 +94,8 @@ async function answer(options: MethodsOptions, rule: CallingRule, request: RuleR
     case 'output_release':
       options.outputs.release(rule, deviceOf(options, parameters), parameters.name, parameters.output);
       return null;
+    case 'notify':
+      return notify(options, rule, parameters);
     case 'storage_read':
       return store.read(scopeOf(rule, parameters.store), parameters.key) ?? null;
     case 'storage_write':
@@ -213,8 +226,22 @@ async function execute(
   return (ended?.response?.payload ?? {}) as Record<string, JsonValue>;
 }
 
+/** Answers once it is on the disk; the channels send it later. */
+function notify(
+  { clock, database, limits, notifications, rates }: AskedOptions,
+  { id, slug }: CallingRule,
+  message: RuleMethods['notify'],
+): Promise<null> {
+  return stored({ database }, () => {
+    if (rates.take(id, clock.monotonicMs()) > 0)
+      throw new RpcError(tooManyNotifications(limits.notificationsPerHour));
+    if (!notifications.notifyOf({ rule: { id, slug }, ...message }))
+      throw new RpcError(`no notification channel takes messages of severity ${message.severity}`);
+  });
+}
+
 /** Answers a change of the storage once it is on the disk. */
-async function stored({ database }: MethodsOptions, change: () => void): Promise<null> {
+async function stored({ database }: Pick<MethodsOptions, 'database'>, change: () => void): Promise<null> {
   try {
     change();
     await database.durable();

@@ -17,6 +17,7 @@ const ONLY_IN: Readonly<Record<RuleScript['runtimeVersion'], readonly RegExp[]>>
     /\bfunction\s+enapter\s*\.\s*main\b/g,
     /\btelemetry\s*[.:]\s*on_update\b/g,
     /[.:]\s*on_online_changed\b/g,
+    /(?<![\w.:])notify\s*(?=[("'{[])/g,
     /\boutput\s*\.\s*(?:request|release)\b/g,
     /\bstorage\s*[.:]\s*(?:read|write|remove)\b/g,
   ],

@@ -53,8 +53,10 @@ export function contentText({
   raised_count: raised,
   cleared_count: cleared,
   omitted_count: more,
+  message,
 }: Delivery) {
   if (kind === 'TEST') return say.alerts.testMessage;
+  if (message) return say.alerts.ruleMessage(message.rule.slug, message.title);
   const parts = [
     ...(raised > 0 ? [say.alerts.raisedCount(raised)] : []),
     ...(cleared > 0 ? [say.alerts.clearedCount(cleared)] : []),

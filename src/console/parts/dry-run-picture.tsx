@@ -24,6 +24,7 @@ const SIGNS: Readonly<Record<DryRunEntry['kind'], Omit<Mark, 'atS'>>> = {
   log: { sign: '●', color: '--info' },
   storage: { sign: '■', color: '--muted' },
   http: { sign: '◆', color: '--muted' },
+  notification: { sign: '✉', color: '--info' },
   error: { sign: '✕', color: '--bad' },
   restart: { sign: '↻', color: '--warn' },
 };
@@ -264,6 +265,11 @@ function textOf(entry: DryRunEntry): string {
     }
     case 'http':
       return say.dryRun.notSent(entry.method ?? '', entry.url ?? '');
+    case 'notification': {
+      const { title = '', text = '', error } = entry;
+      const refusal = error === undefined ? '' : `: ${error}`;
+      return `${text === '' ? title : `${title} · ${text}`}${refusal}`;
+    }
     case 'restart':
       return say.dryRun.startsAgain(entry.after ?? '');
     default:

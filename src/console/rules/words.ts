@@ -17,7 +17,8 @@ const properties = (labels: string): Word[] =>
 /** Members by the name before the dot; those without one under the empty name. */
 const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
   '': [
-    ...properties('enapter scheduler storage system time sun http json os string table'),
+    ...properties('enapter scheduler storage output system time sun http json os string table'),
+    func('notify', '(title, text, "warning")'),
     func('print', '(text)'),
     func('inspect', '(value)'),
     func('pairs', '(table)'),
@@ -41,6 +42,10 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
     func('add_cron', '(cron, fn)'),
     func('add_sun', '(event, offset, fn)'),
     func('remove', '(id)'),
+  ],
+  output: [
+    func('request', '(device, command, arguments, { safe = … })'),
+    func('release', '(device, command)'),
   ],
   storage: [
     func('read', '(key)'),

@@ -7,7 +7,7 @@ import type { ReadRequest, RuleAnswer, RuleMethod, RuleRequest } from '../../pro
 
 export type GatewayRequests = ReturnType<typeof createGatewayRequests>;
 
-const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
+const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove', 'notify'];
 const RETRY_MS = 20;
 /** Time that is left to a function after the timeout of its command, so that it can report it. */
 const LAST_WORD_MS = 250;

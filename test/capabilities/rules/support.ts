@@ -210,6 +210,8 @@ export async function startSite(
   outputs.start((ruleId, severity, message) => records.rules.logs.append(ruleId, severity, message));
   const asked = {
     outputs,
+    // Nobody has set up a channel.
+    notifications: { notifyOf: () => false },
     database: state,
     store: records.rules.storage,
     clock,

@@ -39,6 +39,7 @@ export const alerts: typeof en.alerts = {
   ntfyAt: (topic, host) => `ntfy ${topic} bei ${host}`,
   leastOf: (least, devices) => `${least} von ${devices}`,
   testMessage: 'Testnachricht',
+  ruleMessage: (rule, title) => `${title} (Regel ${rule})`,
   testTaken: 'Die Testnachricht wurde angenommen. Prüfen Sie, ob sie ankommt.',
   testFailed: (error) => `Die Testnachricht konnte nicht gesendet werden: ${error}`,
   channelDeleting: 'Sein Zustellprotokoll wird mit gelöscht.',

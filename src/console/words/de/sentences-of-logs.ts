@@ -71,6 +71,9 @@ export const ofLogs: Readonly<Record<string, string>> = {
   'its thread was ended soon after its start: {1}': 'ihr Thread wurde bald nach dem Start beendet: {1}',
   'rule starts again, because its thread was ended: {1}':
     'Regel startet neu, weil ihr Thread beendet wurde: {1}',
+  'notify "{1}" was refused: no notification channel takes messages of severity {2}':
+    'notify „{1}“ wurde abgelehnt: Kein Benachrichtigungskanal nimmt Nachrichten der Stufe {2} an',
+  'notify "{1}" was refused: {2}': 'notify „{1}“ wurde abgelehnt: {2}',
   'the script is too large to be started': 'das Skript ist zu groß, um gestartet zu werden',
   'the rule engine ended and is started again':
     'der Teil, der Regeln ausführt, endete und wird neu gestartet',

@@ -105,6 +105,9 @@ export const sentences: Readonly<Record<string, string>> = {
   '{1} refused the mail{2}.': '{1} hat die E-Mail abgelehnt{2}.',
   'The mail could not be handed to {1}.': 'Die E-Mail konnte nicht an {1} übergeben werden.',
   'The gateway failed to send it.': 'Das Gateway konnte sie nicht senden.',
+  'Given up, because too many newer messages of rules wait.':
+    'Aufgegeben, weil zu viele neuere Nachrichten von Regeln warten.',
+  'The channel was switched off.': 'Der Kanal wurde ausgeschaltet.',
   'What it was about is gone, or the channel was switched off meanwhile.':
     'Der Anlass besteht nicht mehr, oder der Kanal wurde inzwischen ausgeschaltet.',
 

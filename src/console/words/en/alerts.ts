@@ -38,6 +38,7 @@ export const alerts = {
   ntfyAt: (topic: string, host: string) => `ntfy topic ${topic} at ${host}`,
   leastOf: (least: string, devices: string) => `${least} of ${devices}`,
   testMessage: 'Test',
+  ruleMessage: (rule: string, title: string) => `${title} (rule ${rule})`,
   testTaken: 'The test message was accepted. Check that it arrives.',
   testFailed: (error: string) => `The test message could not be sent: ${error}`,
   channelDeleting: 'Its delivery log is deleted too.',

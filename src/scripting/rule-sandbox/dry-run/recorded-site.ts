@@ -5,7 +5,8 @@
 import { exactJson } from '../../../lib/json.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
-import type { EpochMs } from '../../../lib/time.ts';
+import type { EpochMs, MonotonicMs } from '../../../lib/time.ts';
+import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type {
   DryRunEntry,
   DryRunReport,
@@ -20,13 +21,14 @@ import {
   type RuleRequest,
   type RuleStore,
 } from '../../../protocol/rule-sandbox.ts';
+import { tooManyNotifications } from '../../../protocol/notification.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { OutputParameters } from '../../../protocol/output.ts';
 import type { Change } from '../thread-messages.ts';
 import { DryOutputs } from './outputs.ts';
 
 interface RecordedSiteOptions {
-  clock: { wallMs(): EpochMs };
+  clock: { wallMs(): EpochMs; monotonicMs(): MonotonicMs };
   /** Last instant of the period. */
   toMs: EpochMs;
   limits: Limits['rules'];
@@ -45,12 +47,16 @@ export class RecordedSite {
   readonly #facts = new Map<string, Promise<RuleAnswer>>();
   readonly #watches = new Map<number, Recording>();
   readonly #storage;
+  readonly #notifications;
   readonly #outputs = new DryOutputs((deviceId, command) =>
     this.#options.notes.add({ kind: 'command', deviceId, ...command }),
   );
 
   constructor(options: RecordedSiteOptions) {
+    const { clock, limits } = options;
+    const { notificationsPerHour: burst } = limits;
     this.#options = options;
+    this.#notifications = new TokenBucket(burst / 3_600, burst, clock.monotonicMs());
     this.#storage = createScratchStorage({
       ...options,
       original: async (store, key) =>
@@ -113,6 +119,8 @@ export class RecordedSite {
       case 'output_release':
         this.#outputs.release(parameters.deviceId, parameters.output, parameters.name);
         return DONE;
+      case 'notify':
+        return this.#notify(parameters);
       case 'storage_read':
         return { ok: true, result: await this.#storage.read(parameters.store, parameters.key) };
       case 'storage_write': {
@@ -198,6 +206,18 @@ export class RecordedSite {
     const refused = { deviceId, name, arguments: given ?? {}, error: answer.error };
     this.#options.notes.add({ kind: 'command', ...refused });
     return answer;
+  }
+
+  /** Nothing is sent; as many as in the hours of the period are taken. */
+  #notify(parameters: RuleMethods['notify']): RuleAnswer {
+    const { clock, limits, notes } = this.#options;
+    if (this.#notifications.take(clock.monotonicMs())) {
+      notes.add({ kind: 'notification', ...parameters });
+      return DONE;
+    }
+    const error = tooManyNotifications(limits.notificationsPerHour);
+    notes.add({ kind: 'notification', ...parameters, error });
+    return { ok: false, error };
   }
 
   async #watch(parameters: RuleMethods['watch']): Promise<RuleAnswer> {

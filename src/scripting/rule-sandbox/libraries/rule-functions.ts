@@ -25,6 +25,7 @@ import type {
   RuleRequest,
   SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
+import { notificationFault } from '../../../protocol/notification.ts';
 import { storageKeyOf } from '../../../protocol/storage-key.ts';
 import { parseExactJson } from '../../../lib/json.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
@@ -97,6 +98,12 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
     duration: ([value]) => [durationMsOf(value)],
     zone_offset: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))],
     storage_key: ([key]) => [storageKeyOf(bytesArgument(key, 1, 'storage'))],
+    notification_fault: ([title, text, severity]) => [
+      notificationFault(
+        { title: textOf(title) ?? '', text: textOf(text) ?? '', severity: textOf(severity) ?? '' },
+        limits,
+      ),
+    ],
     storage_fault: ([key, text]) => [storageFault(key, text, limits)],
   };
 }

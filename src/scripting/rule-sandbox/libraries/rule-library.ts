@@ -74,6 +74,25 @@ end
 return outputs
 `;
 
+/** A refused message is in the log of the rule, because few scripts look at what is returned. */
+const NOTIFICATIONS = String.raw`
+local function notify(title, text, severity)
+  kit.check(title, 'string', 1, 'notify')
+  text = text == nil and '' or tostring(text)
+  severity = severity == nil and 'info' or tostring(severity)
+  local fault = host.notification_fault(title, text, severity)
+  if not fault then
+    local _
+    _, fault = kit.ask('notify', { title = title, text = text, severity = severity })
+    if not fault then return true end
+  end
+  host.log(format('notify "%s" was refused: %s', title, fault), 'warning')
+  return nil, fault
+end
+
+return { notify = notify }
+`;
+
 /** Values are kept as JSON. */
 const STORAGE = String.raw`
 local ask, check, storage = kit.ask, kit.check, {}
@@ -139,7 +158,14 @@ return { is_now_between = is_now_between }
  */
 export const RULE_LIBRARY: Library = {
   name: 'rule',
-  parts: { aggregates: AGGREGATES, commands: COMMANDS, outputs: OUTPUTS, storage: STORAGE, daytime: DAYTIME },
+  parts: {
+    aggregates: AGGREGATES,
+    commands: COMMANDS,
+    outputs: OUTPUTS,
+    notifications: NOTIFICATIONS,
+    storage: STORAGE,
+    daytime: DAYTIME,
+  },
   source: String.raw`
 local globals, check = _G, kit.check
 local ask, read, watch = kit.wait('ask'), kit.wait('read'), kit.wait('watch')
@@ -294,6 +320,7 @@ function kit.entries.prepare(version, id)
     local storage = kit.library('storage', store_of('rule'))
     storage.namespaced, storage.shared = storage, store_of('shared')
     kit.later(kit.library('output', {}), 'outputs', 'request', 'release')
+    kit.later(globals, 'notifications', 'notify')
   else
     globals.runtime_version = 'v1'
     globals.TIMEZONE = host.zone_offset()
