@@ -10,7 +10,7 @@ interface KeptAlert {
   device_id: string;
 }
 
-export const alertTitle = ({ manifest }: LiveDevice, name: string): string =>
+export const alertTitle = ({ manifest }: Pick<LiveDevice, 'manifest'>, name: string): string =>
   manifest?.alerts[name]?.display_name ?? name;
 
 /** What the gateway says of a device, and of itself, in the language of the page; what devices say, as it was then. */

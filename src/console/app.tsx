@@ -57,6 +57,7 @@ const EnergyHistory = lazy(() => import('./site/energy-history.tsx').then((part)
 const HistoryPage = lazy(() => import('./history/page.tsx').then((part) => part.HistoryPage));
 const NewRulePage = lazy(() => import('./rules/new-page.tsx').then((part) => part.NewRulePage));
 const OverviewPage = lazy(readOverview);
+const ProtocolPage = lazy(() => import('./box/protocol.tsx').then((part) => part.ProtocolPage));
 const RulePage = lazy(() => import('./rules/page.tsx').then((part) => part.RulePage));
 const RulesPage = lazy(() => import('./rules/list.tsx').then((part) => part.RulesPage));
 const SitePage = lazy(() => import('./pages/site.tsx').then((part) => part.SitePage));
@@ -78,6 +79,7 @@ function Page() {
   if (first === 'blueprints') return <BlueprintsPage />;
   if (first === 'site') return <SitePage />;
   if (first === 'access') return <AccessPage />;
+  if (first === 'system' && second === 'protocol' && may('OWNER')) return <ProtocolPage />;
   if (first === 'system') return <SystemPage tab={second} />;
   return (
     <>

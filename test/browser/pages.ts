@@ -24,6 +24,7 @@ export const PAGES = [
   '#/system/targets',
   '#/system/ports',
   '#/system/updates',
+  '#/system/protocol',
   '#/add',
   '#/devices/battery/values',
   '#/devices/battery/chart',

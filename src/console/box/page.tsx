@@ -51,7 +51,13 @@ export function SystemPage({ tab: wanted }: { tab: string | undefined }) {
   const tab = tabAt(TABS, wanted);
   return (
     <>
-      <PageHead title={say.frame.box} part={partOf(tab)} />
+      <PageHead title={say.frame.box} part={partOf(tab)}>
+        {may('OWNER') && (
+          <a class="button" href="#/system/protocol">
+            {say.protocol.title}
+          </a>
+        )}
+      </PageHead>
       <Tabs name={say.box.partsOfBox} base="#/system" tabs={TABS} current={tab} wanted={wanted} />
       {tab && <tab.Content />}
     </>

@@ -7,7 +7,7 @@ import type { LiveDevice } from '../live.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { Awaited, Button, Card, Notice, useFollow, useStored } from '../ui.tsx';
 import { useDevice } from './whole-device.ts';
-import type { Execution } from '../shapes.ts';
+import type { Execution, Manifest } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 10;
@@ -87,20 +87,28 @@ const STATE_TEXTS: Readonly<Record<string, string>> = {
   TIMEOUT: say.devices.noAnswer,
 };
 
-function StateBadge({ execution }: { execution: Execution }) {
-  const { state } = execution;
+/** How far it is or how it ended; a late end counts where the execution has its log. */
+export function stateText(execution: Execution): string {
   const late = lateEndOf(execution);
-  const text = late === undefined ? STATE_TEXTS[state] : say.devices.lateEnd[late];
-  const kind = late === 'SUCCEEDED' ? 'success' : state.toLowerCase();
-  return <span class={`badge state ${kind}`}>{text ?? state}</span>;
+  return late === undefined ? (STATE_TEXTS[execution.state] ?? execution.state) : say.devices.lateEnd[late];
+}
+
+function StateBadge({ execution }: { execution: Execution }) {
+  const kind = lateEndOf(execution) === 'SUCCEEDED' ? 'success' : execution.state.toLowerCase();
+  return <span class={`badge state ${kind}`}>{stateText(execution)}</span>;
+}
+
+/** The arguments as they were given, secrets hidden. */
+export function givenTexts({ request }: Execution, manifest: Manifest | undefined): string[] {
+  const declared = manifest?.commands[request.manifest_name]?.arguments;
+  return Object.entries(request.arguments).map(
+    ([name, value]) => `${name}: ${declared?.[name]?.sensitive === true ? '•••' : JSON.stringify(value)}`,
+  );
 }
 
 export function ExecutionDetails({ execution, live }: { execution: Execution; live: LiveDevice }) {
   const log = (execution.log ?? []).toReversed();
-  const declared = live.manifest?.commands[execution.request.manifest_name]?.arguments;
-  const given = Object.entries(execution.request.arguments).map(
-    ([name, value]) => `${name}: ${declared?.[name]?.sensitive === true ? '•••' : JSON.stringify(value)}`,
-  );
+  const given = givenTexts(execution, live.manifest);
   return (
     <div class="execution" data-state={execution.state}>
       <p>

@@ -15,3 +15,4 @@ export { targets } from './de/targets.ts';
 export { updates } from './de/updates.ts';
 export { access } from './de/access.ts';
 export { adding } from './de/adding.ts';
+export { protocol } from './de/protocol.ts';

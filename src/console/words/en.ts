@@ -15,6 +15,7 @@ import { targets } from './en/targets.ts';
 import { updates } from './en/updates.ts';
 import { access } from './en/access.ts';
 import { adding } from './en/adding.ts';
+import { protocol } from './en/protocol.ts';
 
 export const en = {
   everywhere,
@@ -33,4 +34,5 @@ export const en = {
   updates,
   access,
   adding,
+  protocol,
 };

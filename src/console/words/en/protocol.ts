@@ -1,0 +1,25 @@
+/** The commissioning protocol. */
+
+export const protocol = {
+  title: 'Commissioning protocol',
+  print: 'Print',
+  readAgain: 'Read again',
+  reading: (read: number, all: number) => `Reading settings: ${read} of ${all} devices…`,
+  coordinates: 'Coordinates',
+  gatewayVersion: 'Gateway version',
+  readAt: 'Read on',
+  blueprintVersion: (name: string, version: number) => `${name}, version ${version}`,
+  settings: 'Settings that differ from the default',
+  measured: 'Measured values',
+  nothingMeasured: 'No value in the last day.',
+  commandsTried: 'Commands and their last result',
+  otherTests: 'Tests by hand',
+  test: 'Test',
+  result: 'Result',
+  data: 'Backups and forwarding',
+  handover: 'Handover',
+  handoverText: 'The system was handed over as described above, and its operation was explained.',
+  installer: 'Installer',
+  owner: 'Owner',
+  placeAndDate: 'Place, date',
+};
