@@ -256,6 +256,24 @@ describe('the strategy surplus-charging', () => {
     assert.equal(starts(), 4, 'the next day begins anew');
   });
 
+  test('counts the return of a car as a start, and does not wait for it when no start is left', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(code({ starts: 2, stop_hold_s: 60 }));
+    const away = (): void => {
+      site.measure('charger', 0);
+      site.measure('meter', -8_000);
+    };
+    await site.pass(300, sun(8_500));
+    await site.pass(300, away);
+    assert.match(site.last('charger') ?? '', /^set_current/, 'one start is left');
+    await site.pass(300, sun(8_500));
+    await site.pass(300, away);
+    assert.equal(site.last('charger'), 'stop');
+    await site.pass(1_200, sun(8_500));
+    assert.equal(site.last('charger'), 'stop');
+  });
+
   test('stops within a minute when a value is missing', async () => {
     const site = new SimulatedSite();
     const sun = house(site);

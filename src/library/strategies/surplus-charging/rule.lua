@@ -26,10 +26,8 @@ local function must_charge(charger_w)
   at.hour, at.min, at.sec = tonumber(P.ready_by:sub(1, 2)), tonumber(P.ready_by:sub(4)), 0
   if os.time(at) <= now then at.day = at.day + 1 end
   local ready_at = os.time(at)
-  if state.ready_at ~= ready_at then
-    keep('ready_at', ready_at)
-    charged_kwh = 0
-  end
+  if state.ready_at ~= ready_at then charged_kwh = 0 end
+  keep('ready_at', ready_at)
   charged_kwh = charged_kwh + charger_w * (counted_at and system.uptime() - counted_at or 0) / 3.6e6
   counted_at = system.uptime()
   -- In steps, because each is written to storage.
@@ -41,10 +39,8 @@ end
 -- Starts of today count when the car takes power; a switch of phases makes a start, too.
 local function may_start()
   local today = os.date('%Y-%m-%d')
-  if state.day ~= today then
-    keep('day', today)
-    keep('starts', 0)
-  end
+  if state.day ~= today then keep('starts', 0) end
+  keep('day', today)
   return state.starts < P.starts
 end
 
@@ -99,6 +95,10 @@ local function look()
     return apply()
   end
   local is_urgent = must_charge(charger_w)
+  -- A car that is gone or full makes a start when it takes power again.
+  local is_idle = lasts('idle', state.is_drawing and charger_w < 200, P.stop_hold_s)
+  if is_idle then keep('is_drawing', false) end
+  if is_idle and not may_start() then set_charging(false) end
   local may = may_start() and elapsed('stopped_at') >= P.min_off_min * 60
   if state.charging and charger_w >= 200 and not state.is_drawing then
     keep('is_drawing', true)
