@@ -79,6 +79,52 @@ describe('the strategy battery-by-price', () => {
     assert.notEqual(site.last('battery'), 'charge 3000', 'a charge of a half is enough for 40 W');
   });
 
+  test('buys for a grey day and not for a bright one when it has a forecast, and by the last days without it', async () => {
+    const cheapNight = schedule((hour) => (hour < 1 ? 0.2 : 0.4));
+    const sun = (watts: number) => schedule((hour) => (hour >= 7 && hour < 18 ? watts : 0));
+    const isBuying = async (more: Parameters<typeof scriptOf>[1], forecast?: object): Promise<boolean> => {
+      const site = new SimulatedSite(MIDNIGHT);
+      site.measure('market.prices', cheapNight);
+      if (forecast) site.measure('weather.sun', { ...forecast });
+      await site.start(code({ load_w: 1_000, ...more }));
+      await site.pass(60, () => site.measure('battery.soc', 75), 30);
+      return site.last('battery') === 'charge 3000';
+    };
+    const forecast = { device: 'weather', attribute: 'sun', factor: 1 };
+    assert.ok(await isBuying({ forecast }, sun(0)));
+    assert.ok(!(await isBuying({ forecast }, sun(6_000))));
+    const radiation = { forecast, forecast_factor: 8 };
+    assert.ok(!(await isBuying(radiation, sun(750))), 'radiation times the size of the plant');
+    assert.ok(await isBuying({ forecast }, sun(750)));
+    assert.ok(await isBuying({ forecast }), 'without a forecast the load counts');
+  });
+
+  test('corrects a forecast that is too bright every day', async () => {
+    const site = new SimulatedSite(MIDNIGHT);
+    const parameters = {
+      load_w: 500,
+      meter: value('meter'),
+      battery_power: value('battery'),
+      forecast: { device: 'weather', attribute: 'sun', factor: 1 },
+    };
+    const cheapNight = schedule((hour) => (hour < 1 ? 0.2 : 0.4));
+    const bright = schedule((hour) => (hour >= 7 && hour < 18 ? 6_000 : 0));
+    const now = (): void => {
+      const start = MIDNIGHT / 1_000 + Math.floor(site.nowS / 86_400) * 86_400;
+      site.measure('market.prices', { ...cheapNight, start });
+      site.measure('weather.sun', { ...bright, start });
+      site.measure('battery.soc', 60);
+      site.measure('battery', 0);
+      site.measure('meter', 500);
+    };
+    now();
+    await site.start(code(parameters));
+    await site.pass(60, now, 30);
+    assert.notEqual(site.last('battery'), 'charge 3000');
+    await site.pass(86_400, now, 30);
+    assert.equal(site.last('battery'), 'charge 3000', 'the forecast brought nothing the day before');
+  });
+
   test('releases the battery when the charge is silent or the prices end', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code());

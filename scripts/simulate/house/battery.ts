@@ -5,6 +5,7 @@ import {
   createWeek,
   DAY_S,
   FEED_IN,
+  forecastOf,
   pricesOf,
   QUARTER_S,
   quartersOf,
@@ -29,6 +30,7 @@ export const BATTERY_RULES = [
   'no battery',
   'by itself',
   'below and above mean',
+  'strategy without a forecast',
   'strategy',
   'optimum',
 ] as const;
@@ -55,13 +57,14 @@ interface BatteryWeek {
 export async function batteryWeek(rule: BatteryRule, week: Week, at: BatteryWeek): Promise<BatteryResult> {
   const prices = pricesOf(at, at.tariff);
   if (rule === 'optimum') return batteryOptimum(week, prices);
-  const battery = new Battery(week, prices);
-  if (rule === 'strategy') {
+  const battery = new Battery(week, prices, forecastOf(at, oneDayMore(week, at)));
+  if (rule === 'strategy' || rule === 'strategy without a forecast') {
     const code = scriptOf('battery-by-price', {
       prices: value('market', 'prices'),
       battery_soc: value('battery', 'soc'),
       meter: value('meter', 'power'),
       battery_power: value('battery', 'power'),
+      ...(rule === 'strategy' && { forecast: value('weather', 'power') }),
       charge: setpoint('battery', 'charge'),
       hold: action('battery', 'hold'),
       release: action('battery', 'release'),
@@ -74,7 +77,7 @@ export async function batteryWeek(rule: BatteryRule, week: Week, at: BatteryWeek
       // Costs without wear are compared.
       wear: 0,
     });
-    battery.result.errors = await runRule(code, battery, { load_w: learntW(at) });
+    battery.result.errors = await runRule(code, battery, learntW(at));
   } else {
     battery.command('battery', rule === 'by itself' ? 'alone' : 'none');
     while (battery.step()) if (rule === 'below and above mean') byMean(battery);
@@ -82,23 +85,36 @@ export async function batteryWeek(rule: BatteryRule, week: Week, at: BatteryWeek
   return battery.finished();
 }
 
-/** The mean load of the week before, sun included, by hour of the day: what the strategy would have learnt. */
-function learntW({ seed, day }: BatteryWeek): Record<string, number> {
-  const stepS = 300;
-  const { pvW, loadW } = createWeek({ seed, day: day - 7, days: 7, stepS });
-  const perHour = 3_600 / stepS;
-  const sums = new Float64Array(24);
-  for (const [step, watts] of loadW.entries()) {
-    const hour = Math.floor(step / perHour) % 24;
-    sums[hour] = (sums[hour] ?? 0) + watts - (pvW[step] ?? 0);
-  }
-  return Object.fromEntries([...sums].map((sum, hour) => [`${hour}`, Math.floor(sum / perHour / 7)]));
+/** A forecast reaches beyond the last day. */
+const oneDayMore = ({ stepS, pvW }: Week, at: BatteryWeek): Week =>
+  createWeek({ ...at, days: (pvW.length * stepS) / DAY_S + 1, stepS });
+
+/** Mean loads of the week before by hour of the day, with and without the sun: what the strategy would have learnt. */
+function learntW({ seed, day }: BatteryWeek): Record<string, Record<string, number>> {
+  const at = { seed, day: day - 7 };
+  const week = createWeek({ ...at, days: 7, stepS: 300 });
+  const sunW = forecastOf(at, week);
+  const netW = quartersOf(
+    Float64Array.from(week.loadW, (watts, step) => watts - (week.pvW[step] ?? 0)),
+    week.stepS,
+  );
+  const byHour = (quarters: Float64Array): Record<string, number> => {
+    const sums = new Float64Array(24);
+    for (const [quarter, watts] of quarters.entries()) {
+      const hour = Math.floor(quarter / 4) % 24;
+      sums[hour] = (sums[hour] ?? 0) + watts;
+    }
+    return Object.fromEntries([...sums].map((sum, hour) => [`${hour}`, Math.floor(sum / 4 / 7)]));
+  };
+  return {
+    load_w: byHour(netW),
+    sunless_w: byHour(netW.map((watts, quarter) => watts + (sunW[quarter] ?? 0))),
+  };
 }
 
-/** What is stored at the end counts with the mean price, as it would come out. */
+/** What is stored at the end counts with the lowest price, as it would come out: more would pay for filling it up. */
 const worthOf = (storedWh: number, prices: Float64Array): number =>
-  (((storedWh - START_WH) * ONE_WAY) / 1_000) *
-  (prices.reduce((sum, price) => sum + price, 0) / prices.length);
+  (((storedWh - START_WH) * ONE_WAY) / 1_000) * Math.min(...prices);
 
 const NOTHING_YET = { cost: 0, importWh: 0, loadWh: 0, cycles: 0, switches: 0, lowestPercent: 100 };
 
@@ -107,15 +123,17 @@ class Battery implements House {
   readonly stepS: number;
   readonly #week: Week;
   readonly #prices: Float64Array;
+  readonly #forecastW: Float64Array;
   readonly result: BatteryResult = { ...NOTHING_YET, errors: [] };
   #step = 0;
   #wh = START_WH;
   #mode = 'none';
-  #schedule: { hour: number; prices: JsonValue } | undefined;
+  #schedules: { hour: number; prices: JsonValue; forecastW: JsonValue } | undefined;
 
-  constructor(week: Week, prices: Float64Array) {
+  constructor(week: Week, prices: Float64Array, forecastW: Float64Array) {
     this.#week = week;
     this.#prices = prices;
+    this.#forecastW = forecastW;
     ({ startMs: this.startMs, stepS: this.stepS } = week);
   }
 
@@ -144,11 +162,13 @@ class Battery implements House {
     this.result.cycles += (Math.max(0, batteryW) * stepH) / ONE_WAY / CAPACITY_WH;
     this.result.lowestPercent = Math.min(this.result.lowestPercent, this.socPercent);
     this.#step++;
+    const { prices, forecastW } = this.#published();
     return new Map<string, JsonValue>([
       ['meter.power', netW - batteryW],
       ['battery.power', batteryW],
       ['battery.soc', this.socPercent],
-      ['market.prices', this.#published()],
+      ['market.prices', prices],
+      ['weather.power', forecastW],
     ]);
   }
 
@@ -174,20 +194,24 @@ class Battery implements House {
     return Math.min(netW, DISCHARGE_W, Math.max(0, (leftWh * ONE_WAY) / stepH));
   }
 
-  /** The prices of today, and from some hour on of tomorrow. */
-  #published(): JsonValue {
+  /** The sun of today and tomorrow, the prices of today, and from some hour on of tomorrow. */
+  #published(): { prices: JsonValue; forecastW: JsonValue } {
     const second = this.#step * this.stepS;
     const hour = Math.floor(second / 3_600);
-    if (hour === this.#schedule?.hour) return this.#schedule.prices;
+    if (hour === this.#schedules?.hour) return this.#schedules;
     const midnight = Math.floor(second / DAY_S) * 96;
     const days = (second % DAY_S) / 3_600 >= PUBLISHED_HOUR ? 2 : 1;
-    const prices = {
+    const scheduleOf = (values: Float64Array, length: number): JsonValue => ({
       start: this.startMs / 1_000 + midnight * QUARTER_S,
       step_s: QUARTER_S,
-      values: [...this.#prices.subarray(midnight, midnight + days * 96)],
+      values: [...values.subarray(midnight, midnight + length * 96)],
+    });
+    this.#schedules = {
+      hour,
+      prices: scheduleOf(this.#prices, days),
+      forecastW: scheduleOf(this.#forecastW, 2),
     };
-    this.#schedule = { hour, prices };
-    return prices;
+    return this.#schedules;
   }
 }
 

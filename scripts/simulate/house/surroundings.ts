@@ -118,3 +118,26 @@ export function tripsOf({ seed, day }: Pick<WeekOptions, 'seed' | 'day'>): Trip[
     return { from, to: index * 96 + random.integer(isLate ? 50 : 48, isLate ? 66 : 58) };
   });
 }
+
+/**
+ * What a weather service would have said about the power of the sun, W, by the quarter of an hour: right about the season,
+ * wrong by a quarter about a day and by a fifth about an hour, and on every tenth day it expects an average sky.
+ */
+export function forecastOf(at: Pick<WeekOptions, 'seed' | 'day'>, { pvW, stepS }: Week): Float64Array {
+  const random = createRandom(at.seed, 30_000 + at.day);
+  const quarters = quartersOf(pvW, stepS);
+  const perDay = DAY_S / QUARTER_S;
+  let day = 1;
+  let hour = 1;
+  let isAverage = false;
+  return quarters.map((watts, quarter) => {
+    if (quarter % perDay === 0) {
+      isAverage = random.next() < 0.1;
+      day = Math.exp(0.25 * random.gaussian());
+    }
+    if (quarter % 4 === 0) hour = Math.exp(0.2 * random.gaussian());
+    const clearW =
+      PV_PEAK_W * sunlight(at.day + Math.floor(quarter / perDay), ((quarter + 0.5) % perDay) / 4);
+    return Math.min(clearW, (isAverage ? 0.55 * clearW : watts) * day * hour);
+  });
+}
