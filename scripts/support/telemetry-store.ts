@@ -51,18 +51,8 @@ export interface BenchStore {
   close(): Promise<void>;
 }
 
-interface StoreOptions {
-  /** When it is opened, by the clock of the workload. Default: when a workload begins. */
-  startS?: number;
-  /** Default: as in the gateway. */
-  recordsPerKey?: number;
-}
-
-export async function openBenchStore(
-  folder: string,
-  { startS = WORKLOAD_START_S, recordsPerKey = LIMITS.telemetry.recordsPerKey }: StoreOptions = {},
-): Promise<BenchStore> {
-  const time = { wallMs: startS * 1_000 };
+export async function openBenchStore(folder: string): Promise<BenchStore> {
+  const time = { wallMs: WORKLOAD_START_S * 1_000 };
   // A second of the workload is a second of the store.
   const readings = { wallMs: () => time.wallMs, monotonicMs: () => time.wallMs, isSet: () => true };
   const clock: Clock = {
@@ -88,7 +78,7 @@ export async function openBenchStore(
   const store = createBlockStore(database);
   const turns = createTurns();
   const pendingReleases: Promise<void>[] = [];
-  const writer = new BatchWriter({ recordsPerKey });
+  const writer = new BatchWriter({ recordsPerKey: LIMITS.telemetry.recordsPerKey });
   const journalFolder = join(folder, 'journal');
   const engine = new Engine({
     store,

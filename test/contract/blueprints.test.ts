@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { BUILT_IN_IDS } from '../../src/capabilities/blueprints/index.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
@@ -137,7 +138,8 @@ describe('an upload', () => {
         },
       );
       assert.equal(answer.headers.get('content-type'), 'application/zip');
-      assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="[\w.-]+\.zip"$/);
+      const name = `blueprint-${String(id)}-${/original/i.test(query) ? 'original' : 'compiled'}.zip`;
+      assert.equal(answer.headers.get('content-disposition'), `attachment; filename="${name}"`);
       // What profiles there are, and what a blueprint holds, is for who has a token.
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       return Buffer.from(await answer.arrayBuffer());
@@ -175,6 +177,43 @@ describe('an upload', () => {
       files: { result: string }[];
     };
     assert.deepEqual(new Set(again.files.map(({ result }) => result)), new Set(['UNCHANGED']));
+  });
+});
+
+describe('uploaded blueprints', () => {
+  const upload = async (title: string): Promise<string> => {
+    const zip = await zipOf({ 'manifest.yml': GOOD.replace('Meter', title) });
+    return String((await gateway().ok('OWNER', 'POST', UPLOAD, zip))['id']);
+  };
+  const found = async (id: string): Promise<Record<string, unknown>> => {
+    const { blueprints } = await gateway().ok('READONLY', 'GET', '/v3/blueprints?limit=1000');
+    return (blueprints as Record<string, unknown>[]).find((blueprint) => blueprint['id'] === id) ?? {};
+  };
+
+  test('are listed without a name, told apart by their version, with the number of their devices', async () => {
+    const ids = [await upload('Pump'), await upload('Pump')];
+    await gateway().provision('Pump', ids[1]);
+    for (const [index, id] of ids.entries()) {
+      const { source, origin, has_script, version, device_count, ...rest } = await found(id);
+      assert.deepEqual([source, origin, has_script], ['UPLOADED', 'UPLOADED', false]);
+      assert.deepEqual([version, device_count], [index + 1, index]);
+      assert.equal('name' in rest, false);
+    }
+    const { source, origin, name, display_name } = await found(await gateway().sampleBlueprintId());
+    assert.deepEqual([source, origin, name], ['BUILT_IN', 'BUILT_IN', 'battery-inverter']);
+    assert.equal(display_name, 'Battery Inverter');
+  });
+
+  test('are removed while no device has them; built-in ones stay', async () => {
+    const id = await upload('Valve');
+    const remove = (wanted: string) => gateway().call('OWNER', 'DELETE', `/v3/blueprints/${wanted}`);
+    assert.equal(refusal(await remove(BUILT_IN_IDS.empty)), '422 blueprint_built_in');
+    assert.equal((await remove(id)).status, 200);
+    assert.equal(refusal(await remove(id)), '404 blueprint_not_found');
+    for (const suffix of ['', '/zip']) {
+      const gone = await gateway().call('READONLY', 'GET', `/v3/blueprints/${id}${suffix}`);
+      assert.equal(refusal(gone), '404 blueprint_not_found');
+    }
   });
 });
 

@@ -126,16 +126,6 @@ const DATES = [
 ] as const;
 
 describe('a client with a certificate over TLS is refused', () => {
-  test('after new credentials were generated', async (t) => {
-    const gateway = await start(t);
-    const device = await provisionDialler(gateway, 'MQTTS');
-    const session = await device.dial();
-    const ended = new Promise<void>((resolve) => session.once('close', () => resolve()));
-    await gateway.ok('OWNER', 'POST', `/v3/devices/${device.id}/generate_config`, { protocol: 'MQTTS' });
-    await ended;
-    await assertRefused(t, { gateway, device }, REVOKED);
-  });
-
   test('after its device was deleted', async (t) => {
     const gateway = await start(t);
     const device = await provisionDialler(gateway, 'MQTTS');

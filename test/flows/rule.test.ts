@@ -115,16 +115,6 @@ test('creating and enabling a rule answer the state that follows, and its log is
   );
 });
 
-test('suspending stops every rule at once, resuming starts them again', async (t) => {
-  const gateway = await start(t);
-  await createRule(gateway, 'ticker', `scheduler.add(50, function() end)`);
-  await until(async () => (await stateOf(gateway, 'ticker')) === 'STARTED');
-  await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/suspend');
-  assert.equal(await stateOf(gateway, 'ticker'), 'STOPPED');
-  await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/resume');
-  await until(async () => (await stateOf(gateway, 'ticker')) === 'STARTED');
-});
-
 test('a runaway rule is stopped and named in its log, and its neighbours go on', async (t) => {
   const gateway = await start(t);
   await createRule(gateway, 'neighbour', `scheduler.add(50, function() enapter.log('tick') end)`);

@@ -73,15 +73,6 @@ async function statusOf(gateway: TestGateway, id: string): Promise<string> {
 }
 
 describe('a device with a certificate', () => {
-  test('is acknowledged on a topic of another device, which takes nothing from it', async (t) => {
-    const gateway = await startSecure(t);
-    const [one, other] = [await provision(gateway), await provision(gateway)];
-    const client = await dial(t, one.config);
-    await client.publishAsync(`v1/from/${other.config.hardware_id}/ucm/v1/telemetry`, '{"x":1}', { qos: 1 });
-    assert.equal(await statusOf(gateway, other.device_id), 'OFFLINE');
-    assert.equal(client.connected, true);
-  });
-
   test('is refused after new credentials were generated, and its session ends; the new ones work', async (t) => {
     const gateway = await startSecure(t);
     const { device_id: id, config: old } = await provision(gateway);
@@ -95,23 +86,6 @@ describe('a device with a certificate', () => {
     assert.equal(config.hardware_id, old.hardware_id);
     await dial(t, config);
     await until(async () => (await statusOf(gateway, id)) === 'ONLINE');
-  });
-
-  test('is refused after it was deleted, and its session ends', async (t) => {
-    const gateway = await startSecure(t);
-    const { device_id: id, config } = await provision(gateway);
-    const closed = ended(await dial(t, config));
-    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${id}`);
-    await closed;
-    await assert.rejects(dial(t, config), { code: 5 });
-  });
-
-  test('is refused when it belongs to another gateway', async (t) => {
-    const [gateway, other] = [await startSecure(t), await startSecure(t)];
-    const [own, foreign] = [await provision(gateway), await provision(other)];
-    const { ca_chain: caChain } = own.config.mqtt_credentials;
-    const credentials = { ...foreign.config.mqtt_credentials, ca_chain: caChain };
-    await assert.rejects(dial(t, { ...own.config, mqtt_credentials: credentials }), /closed before CONNACK/);
   });
 
   test('gets everything it needs from provisioning, is online, and its values arrive', async (t) => {

@@ -10,7 +10,7 @@ const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
 /** They wait for real time: run one by hand after a change of what it measures. */
-const SLOW = ['start', 'engines', 'growth', 'memory', 'telemetry-gateway', 'written'];
+const SLOW = ['start', 'engines', 'memory', 'telemetry-gateway'];
 
 // A suite does not wait for what it would have to load first: its tests would run outside of it.
 const ALL = await benchmarks();

@@ -49,61 +49,6 @@ const codesOf = ([status, body]: Answer): [number, string[]] => [
   (body['errors'] as { code: string }[]).map(({ code }) => code),
 ];
 
-describe('9.5 refuses', () => {
-  test('unknown devices, groups and parameters, low roles, wrong bodies and values', async (t) => {
-    const { ask, path } = start(t);
-    const refused: [answer: Promise<Answer>, status: number, codes: string[]][] = [
-      [ask('GET', path.replace('device-1', 'device-9')), 404, ['device_not_found']],
-      [ask('GET', path.replace('main', 'none')), 404, ['configuration_group_not_found']],
-      [ask('GET', path, undefined, 'USER'), 403, ['insufficient_role']],
-      [ask('PATCH', path, { set: { limit: 1 } }, 'USER'), 403, ['insufficient_role']],
-      [ask('POST', `${path}/reset_all`, undefined, 'READONLY'), 403, ['insufficient_role']],
-      [ask('GET', `${path}?param_names=limit,nope`), 400, ['invalid_query']],
-      [ask('PATCH', path, { set: [1] }), 400, ['invalid_body']],
-      [ask('PATCH', path, { reset: 'limit' }), 400, ['invalid_body']],
-      [ask('PATCH', path, { set: { limit: 1 }, reset: ['limit'] }), 400, ['invalid_body']],
-      [
-        ask('PATCH', path, { set: { limit: 99, mode: 'x', nope: 1 } }),
-        422,
-        ['invalid_configuration', 'invalid_configuration', 'invalid_configuration'],
-      ],
-    ];
-    for (const [answer, status, codes] of refused) assert.deepEqual(codesOf(await answer), [status, codes]);
-    assert.deepEqual(await ask('GET', path), [200, { configuration: { limit: 5 } }]);
-  });
-});
-
-describe('9.5 answers', () => {
-  test('get, update and reset all with the whole group, sensitive values left out', async (t) => {
-    const { ask, path } = start(t);
-    assert.deepEqual(
-      await ask('PATCH', path, { set: { limit: 7, password: 'x', mode: 'auto' }, reset: null }),
-      [200, { configuration: { limit: 7, mode: 'auto' } }],
-    );
-    assert.deepEqual(await ask('GET', `${path}?param_names=mode,password`), [
-      200,
-      { configuration: { mode: 'auto' } },
-    ]);
-    assert.deepEqual(await ask('GET', `${path}?param_names=`), [
-      200,
-      { configuration: { limit: 7, mode: 'auto' } },
-    ]);
-    assert.deepEqual(await ask('PATCH', path, { reset: ['limit'], set: { mode: null } }), [
-      200,
-      { configuration: { limit: 5 } },
-    ]);
-    assert.deepEqual(await ask('PATCH', path, {}), [200, { configuration: { limit: 5 } }]);
-    assert.deepEqual(await ask('POST', `${path}/reset_all`), [200, { configuration: { limit: 5 } }]);
-  });
-
-  test('on every path of the device', async (t) => {
-    const { ask, path } = start(t);
-    const below = path.slice('/v3'.length);
-    for (const prefix of ['/v3', '/api/v3', '/v3/site', `/v3/sites/${randomUUID()}`])
-      assert.deepEqual(await ask('GET', prefix + below), [200, { configuration: { limit: 5 } }]);
-  });
-});
-
 describe('9.5 a change that waits for the word of the device', () => {
   /** The device is asked about the change, and has not answered yet. */
   async function waiting(test: Pick<TestContext, 'after'>, method: string, suffix: string, body?: unknown) {
