@@ -26,6 +26,7 @@ export type {
   CompiledManifest as Manifest,
   EnumItem,
 } from '../capabilities/blueprints/manifest.ts';
+export type { AttentionOnWire as SiteAttention } from '../capabilities/appliance/schema.ts';
 export type { AlertMessage, AlertOnWire as Alert } from '../capabilities/alerts/schema.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
 export type { SearchLine } from '../capabilities/device-search/schema.ts';

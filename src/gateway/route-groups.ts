@@ -31,6 +31,7 @@ import type { Route, RouteGroup, Stream } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import type { Capabilities } from './capabilities.ts';
+import { attentionRoutes } from './attention-routes.ts';
 import { authorityRoutes } from './authority-routes.ts';
 import { descriptionRoutes } from './description-routes.ts';
 import type { GatewayOptions } from './infrastructure.ts';
@@ -44,7 +45,7 @@ export function routeGroups(
 ): RouteGroup[] {
   const { site, auth, audit, blueprints, devices, deviceConfiguration, modules, telemetry } = parts;
   const groups = [
-    group('Site', 'The one site of the gateway.', siteRoutes(site)),
+    group('Site', 'The one site of the gateway.', [...siteRoutes(site), ...attentionRoutes(parts)]),
     group('Devices', 'Devices and what happens to them.', deviceRoutes(parts), monitorStreams(parts)),
     group('Provisioning', 'New devices, and what they need to connect.', [
       ...provisioningRoutes(parts),

@@ -1,11 +1,16 @@
-/** How much the console asks for at its start, however many devices and blueprints there are, in a real browser. */
+/** How much the console asks for and receives at its start, however many devices and blueprints there are, in a real browser. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
-import { findBrowser, NO_BROWSER } from './browser.ts';
+import { findBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { useConsole } from './support.ts';
 
-const REQUESTS_MAX = 18;
+const REQUESTS_MAX = 14;
+/** A second page of the list, and a stream of the devices in sight alone. */
+const REQUESTS_OF_MANY_MAX = 16;
+/** With headers, as sent, to a browser that keeps nothing. */
+const LOGIN_BYTES_MAX = 62_000;
+const OVERVIEW_BYTES_MAX = 85_000;
 const DEVICES = 1_000;
 const BLUEPRINTS = 12;
 const METER = 'telemetry:\n  power:\n    type: float\n    display_name: Power\n';
@@ -14,6 +19,8 @@ const AT_ONCE = 50;
 const REPEATED = '/v3/site/energy/now';
 /** A browser with a window asks again for it, for the tab. */
 const ICON = /^\/icon-/;
+const OVERVIEW = ['[data-device=battery] .value', '.books-numbers', '[data-test=first-steps]'];
+const OVERVIEW_OF_MANY = ['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]'];
 /** A start so slow that the console helps itself, as without its live stream, asks twice. */
 const STARTS = 3;
 
@@ -58,11 +65,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
       grid_total_power: 10,
       load_total_power: 9,
     });
-    const asked = await shortStart([
-      '[data-device=battery] .value',
-      '.books-numbers',
-      '[data-test=first-steps]',
-    ]);
+    const asked = await shortStart(OVERVIEW);
     assert.ok(asked.includes('/v3/devices?changes=true'), 'the live stream counts, too');
     assert.ok(
       asked.some((path) => path.startsWith('/styles-')),
@@ -70,7 +73,45 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     );
   });
 
-  test(`asks for no more at a site with ${DEVICES} devices of ${BLUEPRINTS} blueprints`, async () => {
+  test('receives little, at the login and on the overview, in a browser that has nothing of it', async (t) => {
+    const { browser, gateway, page } = opened();
+    type State = Awaited<ReturnType<ReturnType<typeof page.context>['storageState']>>;
+    const receivedBytes = async (
+      selectors: readonly string[],
+      storageState: State | undefined,
+    ): Promise<number> => {
+      const context = await browser.newContext({
+        ...WIDE_SCREEN,
+        serviceWorkers: 'block',
+        ...(storageState && { storageState }),
+      });
+      t.after(() => context.close());
+      const visited = await context.newPage();
+      const network = await context.newCDPSession(visited);
+      await network.send('Network.enable');
+      let bytes = 0;
+      const repeated = new Set<string>();
+      const seen = new Set<string>();
+      network.on('Network.requestWillBeSent', ({ requestId, request: { url } }) => {
+        if (url.endsWith(REPEATED) && seen.has(url)) repeated.add(requestId);
+        seen.add(url);
+      });
+      network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+        if (!repeated.has(requestId)) bytes += encodedDataLength;
+      });
+      await visited.goto(gateway.origin);
+      for (const selector of selectors) await visited.locator(selector).first().waitFor();
+      await visited.waitForLoadState('networkidle');
+      return bytes;
+    };
+    const login = await receivedBytes(['[name=password]'], undefined);
+    assert.ok(login <= LOGIN_BYTES_MAX, `${login} bytes at the login`);
+    const overview = await receivedBytes(OVERVIEW, await page.context().storageState());
+    assert.ok(overview <= OVERVIEW_BYTES_MAX, `${overview} bytes on the overview`);
+    assert.ok(overview > login, `${overview} bytes on the overview, ${login} at the login`);
+  });
+
+  test(`asks for two more at a site with ${DEVICES} devices of ${BLUEPRINTS} blueprints`, async () => {
     const { gateway, page } = opened();
     const blueprints: string[] = [];
     for (let index = 0; index < BLUEPRINTS; index++) {
@@ -90,7 +131,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     };
     for (let from = 0; from < DEVICES; from += AT_ONCE)
       await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => add(from + index)));
-    await shortStart(['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]']);
+    await shortStart(OVERVIEW_OF_MANY, REQUESTS_OF_MANY_MAX);
     await page.getByText(/^100[0-9] devices$/).waitFor();
     const kinds = await page.getByLabel('Type').locator('option').allTextContents();
     assert.ok(kinds.includes('Sample'), kinds.join());
@@ -100,10 +141,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     const { page } = opened();
     t.after(() => page.evaluate("localStorage.removeItem('language')"));
     await page.evaluate("localStorage.setItem('language', 'de')");
-    const asked = await shortStart(
-      ['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]'],
-      REQUESTS_MAX + 1,
-    );
+    const asked = await shortStart(OVERVIEW_OF_MANY, REQUESTS_OF_MANY_MAX + 1);
     assert.equal(await page.evaluate('document.documentElement.lang'), 'de');
     assert.ok(
       asked.some((path) => /^\/de-\w+\.js$/.test(path)),

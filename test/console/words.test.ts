@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import * as de from '../../src/console/words/de.ts';
-import { en } from '../../src/console/words/en.ts';
+import { en as enFirst } from '../../src/console/words/en.ts';
+import { enLater } from '../../src/console/words/en-later.ts';
 import { languageOf } from '../../src/console/words/language.ts';
 import { spokenOutside } from '../support/spoken.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
+
+const en = { ...enFirst, ...enLater };
 
 /** What is no prose: Lua that is written, styles of the editor, names of files and of the library of rules. */
 const NO_PROSE = [

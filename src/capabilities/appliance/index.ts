@@ -1,2 +1,3 @@
 export { applianceRoutes, problemReport, type ReportOptions } from './routes.ts';
 export { Appliance, type PartsStatus } from './service.ts';
+export { attentionShape } from './schema.ts';

@@ -21,7 +21,7 @@ import {
 } from '../ui.tsx';
 import { Code, Fact } from '../ui/page-pieces.tsx';
 import { type useTyped, useTypedOver } from '../ui/typed.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const PLAN = '/v3/backup/plan';
 const REFRESH_MS = 30_000;

@@ -4,7 +4,7 @@ import { callForFile } from '../api.ts';
 import { Card, Form, useAction } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export function BackupCard() {
   const [typed, setTyped] = useState(NOTHING_TYPED);

@@ -5,7 +5,7 @@ import { isOpenToListeners } from '../open-to-listeners.ts';
 import type { Health } from '../shapes.ts';
 import { Card, Notice } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export function CertificatesCard({ health }: { health: Health | undefined }) {
   const port = health?.https_port;

@@ -4,7 +4,7 @@ import type { IoPort } from '../shapes.ts';
 import { Check, Form, InputField, SelectField, useAction } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { PORT_NAME, PortsCard } from './ports.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** What each kind is called, and how its name and path usually read. */
 const KINDS: Readonly<Record<IoPort['kind'], { text: string; name: string; path: string; hint: string }>> = {

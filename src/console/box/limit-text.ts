@@ -1,5 +1,5 @@
 /** How long the limit of the history lasts. */
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const YEAR_DAYS = 365;
 

@@ -20,7 +20,7 @@ import { SerialPortsCard } from './serial-ports.tsx';
 import { StorageCard } from './storage.tsx';
 import { TargetsCard } from './targets.tsx';
 import { UpdatesTab } from './updates.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 async function findGateway(): Promise<string | undefined> {
   if (deviceIds.value === undefined) await loadDevices();

@@ -4,7 +4,7 @@ import { callFor, path } from '../api.ts';
 import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.tsx';
 import { may } from '../session.ts';
 import { Awaited, Card, Rows, useStored } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** Of the control for the name of a new port. */
 export const PORT_NAME = {

@@ -20,7 +20,7 @@ import type {
   Target,
   User,
 } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** A name and its value, as they are printed. */
 export interface Line {

@@ -15,7 +15,7 @@ import {
   readProtocol,
 } from './protocol-read.ts';
 import type { Target } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** Lines for tests that no gateway sees: an earth resistance, a switch that was pulled. */
 const EMPTY_TESTS = ['1', '2', '3', '4'];

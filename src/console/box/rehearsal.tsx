@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { isRehearsal } from '../rehearsal.ts';
 import { Button, Card, Dialog, Question, useAction } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export function RehearsalCard() {
   const [isAsking, setAsking] = useState(false);

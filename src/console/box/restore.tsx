@@ -6,7 +6,7 @@ import { DropArea } from '../parts/drop-area.tsx';
 import { SentFileProgress } from '../parts/sent-file.tsx';
 import { loginReason } from '../session.ts';
 import { Button, Card, Check, Dialog, InputField, Notice, Question, useAction } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { sendFile } from './file-upload.ts';
 
 /** G: a small board opens and checks some gigabytes of history. */

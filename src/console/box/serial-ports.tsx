@@ -5,7 +5,7 @@ import { type Choice, Form, InputField, SelectField, useAction } from '../ui.tsx
 import { useTyped } from '../ui/typed.ts';
 import { FindDevices } from '../parts/field-scan.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const choicesOf = (numbers: readonly number[]): Choice[] =>
   numbers.map((number) => ({ value: String(number), text: String(number) }));

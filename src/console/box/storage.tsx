@@ -4,7 +4,7 @@ import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
 import { Card, Notice } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { limitText } from './limit-text.ts';
 
 const YEAR_DAYS = 365;

@@ -3,7 +3,7 @@ import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, InputField, SelectField } from '../ui.tsx';
 import type { useTyped } from '../ui/typed.ts';
 import type { Typed } from './target-typed.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const LEVELS: readonly Choice<Typed['commandLevel']>[] = [
   { value: 'READONLY', text: say.access.readonly },

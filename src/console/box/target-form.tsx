@@ -7,7 +7,7 @@ import { useItemForm, type useTyped } from '../ui/typed.ts';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
 import { DECIMAL_FROM_0 } from '../typed-number.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [
   { value: 'INFLUXDB', text: say.targets.database },

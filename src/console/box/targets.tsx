@@ -7,7 +7,7 @@ import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.
 import type { Target } from '../shapes.ts';
 import { Awaited, Card, Empty, Rows, useStored } from '../ui.tsx';
 import { TargetForm } from './target-form.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const REFRESH_MS = 5_000;
 

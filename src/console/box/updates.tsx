@@ -11,7 +11,7 @@ import { AskButton, Awaited, Button, Card, ErrorNotice, Notice, useAction, useSt
 import { Fact } from '../ui/page-pieces.tsx';
 import { sendFile } from './file-upload.ts';
 import { notesBlocks } from './release-notes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const UPDATE = '/v3/update';
 const REFRESH_MS = 30_000;

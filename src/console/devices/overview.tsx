@@ -9,7 +9,7 @@ import { DeviceSign } from './device-sign.tsx';
 import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
-import { Attention } from '../site/attention.tsx';
+import { Attention, useAttention } from '../site/attention.tsx';
 import { FirstSteps } from '../site/first-steps.tsx';
 import type { PowerNow } from '../site/energy.ts';
 import { SiteNow, usePower } from '../site/site-now.tsx';
@@ -54,6 +54,7 @@ export function OverviewPage() {
     return () => clearInterval(timer);
   }, []);
   const power = usePower();
+  const attention = useAttention();
   const devices = liveDevices();
   const own = devices.filter(({ device }) => !isOfBox(device));
   return (
@@ -70,12 +71,12 @@ export function OverviewPage() {
         <Loading />
       ) : (
         <>
-          {own.length === 0 && <FirstSteps />}
-          <Attention devices={devices} onOffline={showOffline} />
+          {own.length === 0 && <FirstSteps known={attention.answer} />}
+          <Attention devices={devices} rest={attention} onOffline={showOffline} />
           {own.length > 0 && <SiteNow {...power} />}
           {own.some(hasQuick) && <QuickControls devices={own} />}
           {/* Who has a device comes to see how it is. */}
-          {own.length > 0 && <FirstSteps />}
+          {own.length > 0 && <FirstSteps known={attention.answer} />}
           <DeviceList devices={devices} own={own} sources={power.answer?.sources ?? []} />
         </>
       )}

@@ -25,7 +25,7 @@ import {
 import { useItemForm, useTyped } from '../ui/typed.ts';
 import type { User } from '../shapes.ts';
 import { reaches } from '../../lib/role.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const ROLE_CHOICES: readonly Choice<User['role']>[] = [
   { value: 'READONLY', text: say.access.readonly },

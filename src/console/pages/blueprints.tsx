@@ -23,7 +23,7 @@ import {
 } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
 import type { Blueprint } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const BYTES_PER_KIB = 1_024;
 

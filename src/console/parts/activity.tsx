@@ -6,7 +6,7 @@ import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Awaited, Button, Card, useFollow, useStored } from '../ui.tsx';
 import type { AuditEntry } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const PAGE = 15;
 const MORE = 50;

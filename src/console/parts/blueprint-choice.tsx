@@ -4,7 +4,7 @@ import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ErrorNotice, SelectField, useStored } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export const listBlueprints = (): Promise<Blueprint[]> => callFor('blueprints', 'GET', '/v3/blueprints');
 

@@ -4,7 +4,7 @@ import { Button, InputField, Notice } from '../ui.tsx';
 import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';
 import { encodeScript } from '../script-text.ts';
 import type { ConnectionConfiguration } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** How a device may connect. */
 export const PROTOCOLS = [

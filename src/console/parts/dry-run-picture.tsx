@@ -12,7 +12,7 @@ import { liveDevice } from '../live.ts';
 import { drawable } from '../main-values.ts';
 import { Awaited, Button, ErrorNotice, Loading, PictureTable, useAnswer } from '../ui.tsx';
 import type { DryRunEntry, DryRunReport } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** As many as there are colours. */
 const SERIES_MAX = 6;

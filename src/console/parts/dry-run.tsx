@@ -6,7 +6,7 @@ import { gatewayNowMs } from '../gateway-time.ts';
 import { loadDevice } from '../live.ts';
 import { Button, Empty, ErrorNotice, Notice, Select, useAction } from '../ui.tsx';
 import type { DryRunReport, RuleScript } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { DryRunPicture } from './dry-run-picture.tsx';
 
 const DRY_RUN = '/v3/site/rule_engine/rules/dry_run';

@@ -7,7 +7,7 @@ import { may } from '../session.ts';
 import type { ConnectionTest, ScanLine } from '../shapes.ts';
 import { Button, ErrorNotice, Form, InputField, Notice, useAction } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** A place, seen from a module. */
 interface Place extends FieldPlace {

@@ -4,7 +4,7 @@ import { callForList, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import type { Output, OutputChange } from '../shapes.ts';
 import { Awaited, Card, useStored } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const REFRESH_MS = 5_000;
 const PAGE = 50;

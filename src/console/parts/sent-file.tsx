@@ -1,5 +1,5 @@
 /** How much of a large file has gone. */
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export interface SentFile {
   name: string;

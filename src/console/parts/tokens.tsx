@@ -21,7 +21,7 @@ import {
 import { Code } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { AccessToken } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const LIFETIMES: readonly Choice[] = [
   { value: '', text: say.access.untilRevoked },

@@ -3,7 +3,7 @@
  * are copied as they are (PKWARE APPNOTE.TXT 4.3). Pure.
  */
 import { Faults } from '../faults.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;

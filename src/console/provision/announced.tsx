@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import type { AnnouncedDevice, MadeMqttGuest } from '../shapes.ts';
 import { Button, Card, ErrorNotice, Form, InputField, Notice, useAction, useStored } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const REFRESH_MS = 5_000;
 

@@ -8,7 +8,7 @@ import { Search } from '../ui/search.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
 import { blueprintFolders, type Folder } from '../parts/zip-folders.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** Blueprints of the box and its modules, and the empty one: they are not assigned here. */
 const NOT_CHOSEN = new Set(['gateway', 'communication-module', 'empty']);

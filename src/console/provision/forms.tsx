@@ -7,7 +7,7 @@ import { Button, Card, Form, InputField, SelectField, useAction } from '../ui.ts
 import { PROTOCOLS } from '../parts/connection.tsx';
 import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
 import { type, typed } from '../new-device.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export interface Made {
   id: string;

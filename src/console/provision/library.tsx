@@ -7,7 +7,7 @@ import { ArgumentFields } from '../parts/argument-form.tsx';
 import type { LibraryDevice, LibraryEntry, Provisioned } from '../shapes.ts';
 import { Awaited, Button, Card, Form, InputField, SelectField, useAction, useStored } from '../ui.tsx';
 import { Search } from '../ui/search.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { type Made, madeOf, NAME, useModules } from './forms.tsx';
 import { type, typed } from '../new-device.ts';
 

@@ -13,7 +13,7 @@ import { SearchNetwork } from './search-network.tsx';
 import { RegisterBrowser } from './register-browser.tsx';
 import { forget, type, typed } from '../new-device.ts';
 import { Waiting } from './waiting.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const STEPS = [say.everywhere.whatItIs, say.adding.nameAndPlace, say.everywhere.connection];
 

@@ -19,7 +19,7 @@ import {
 } from '../ui.tsx';
 import { Code, download } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { RowFields } from './register-row.tsx';
 import { isComplete, registerOf, type RegisterRow, templateText } from './template-text.ts';
 

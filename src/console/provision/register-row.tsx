@@ -3,7 +3,7 @@ import { registersOf } from '../../lib/register-words.ts';
 import { numberText } from '../format.ts';
 import { DECIMAL } from '../typed-number.ts';
 import { Button, InputField, SelectField } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import {
   factorOf,
   isText,

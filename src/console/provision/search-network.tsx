@@ -4,7 +4,7 @@ import { callForLines } from '../api.ts';
 import { may } from '../session.ts';
 import type { SearchLine } from '../shapes.ts';
 import { Button, ErrorNotice, Notice, useAction } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 type Found = SearchLine & { type: 'found' };
 type Template = Found['templates'][number];

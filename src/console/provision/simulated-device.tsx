@@ -3,7 +3,7 @@ import { call, callForFile } from '../api.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { ErrorNotice, useAction } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const ZIP = '/simulated-house.zip';
 /** As its manifest says. */

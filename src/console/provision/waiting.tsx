@@ -5,7 +5,7 @@ import { LogsTab } from '../pages/device-logs.tsx';
 import { ConfigurationTab } from '../pages/device-configuration.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { Awaited, Card, Notice, useAnswer } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** @param hasScript the gateway talks to it, and needs its settings */
 export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {

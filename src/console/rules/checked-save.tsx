@@ -4,7 +4,7 @@ import { ApiError } from '../api.ts';
 import { Dialog, Question, useAction } from '../ui.tsx';
 import type { ScriptNote } from './code-editor.ts';
 import { checkScript, type RuleText } from './engine.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** The first fault; undefined when there is none, or when the gateway does not check now. */
 async function faultOf(text: RuleText): Promise<ScriptNote | undefined> {

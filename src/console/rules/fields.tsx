@@ -2,7 +2,7 @@
 import { InputField, SelectField } from '../ui.tsx';
 import type { RuleText } from './engine.ts';
 import { ScriptField } from './script-field.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const RUNTIMES = [
   { value: 'V3', text: say.rules.runtimeV3 },

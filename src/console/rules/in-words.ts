@@ -2,7 +2,7 @@
 import { attributeTitle, numberText, shownUnit, spanText } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import type { Rule, Strategy } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { WEEKDAYS } from '../../lib/weekdays.ts';
 import { inWords } from './strategies.ts';
 

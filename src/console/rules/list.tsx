@@ -22,7 +22,7 @@ import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule 
 import { ruleInWords } from './in-words.ts';
 import { isAtFault, RuleBadge } from './state.tsx';
 import { readStrategies } from './strategies.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 /** No message tells when a rule starts or fails. */
 const REFRESH_MS = 3_000;

@@ -12,7 +12,7 @@ import { createRule, rulePage, type RuleText, scriptOf } from './engine.ts';
 import { RuleFields } from './fields.tsx';
 import { inWords, readStrategies, strategyPage } from './strategies.ts';
 import { NewStrategyRule } from './strategy-form.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const EMPTY: RuleText = { slug: '', code: "enapter.log('hello from a rule')\n", runtime: 'V3', interval: '' };
 /** The drafts of existing rules are named by their ids. */
@@ -62,7 +62,7 @@ function Ways() {
             </a>
             <AskButton
               title={say.rules.throwTitle}
-              confirm={say.rules.throwAway}
+              confirm={say.everywhere.throwAway}
               run={async () => {
                 dropDraft(NEW);
                 setDraft(undefined);

@@ -28,7 +28,7 @@ import {
 import { RuleFields } from './fields.tsx';
 import { RuleParameters } from './strategy-form.tsx';
 import { RuleBadge } from './state.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const LOG_PAGE = 50;
 const REFRESH_MS = 3_000;
@@ -206,9 +206,9 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
       </AskButton>
       {isChanged && (
         <AskButton
-          title={say.rules.discardTitle}
+          title={say.everywhere.discardTitle}
           text={say.rules.discardText}
-          confirm={say.rules.throwAway}
+          confirm={say.everywhere.throwAway}
           run={async () => onDiscard()}
         >
           {say.rules.throwAwayAsking}

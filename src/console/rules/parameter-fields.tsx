@@ -9,7 +9,7 @@ import { unitText } from '../units.ts';
 import { DECIMAL } from '../typed-number.ts';
 import { Button, InputField, SelectField } from '../ui.tsx';
 import { Check } from '../ui/form.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { type ArgumentsOf, argumentsOf, numericArguments, textsBelow, textsOf } from './parameter-texts.ts';
 import { inWords } from './strategies.ts';
 

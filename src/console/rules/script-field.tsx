@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Editor, ScriptCheck, ScriptNote } from './code-editor.ts';
 import { checkScript, type RuleText } from './engine.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { wordsAt } from './words.ts';
 
 const LABEL = say.rules.script;

@@ -3,7 +3,7 @@ import { isAway } from '../connection.ts';
 import { ageText } from '../format.ts';
 import { nowS } from '../gateway-time.ts';
 import type { Rule } from '../shapes.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 function stateOf(rule: Rule): { kind: string; text: string } {
   const { state, disabled, starting, broken, restarts_at: restartsAt } = rule;

@@ -11,7 +11,7 @@ import { may } from '../session.ts';
 import type { Rule, RuleScript, StrategyEntry, StrategyParameter } from '../shapes.ts';
 import { Awaited, Button, Card, ErrorNotice, Form, InputField, useAction, useAnswer } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 import { rulePage } from './engine.ts';
 import { RULE_NAME } from './fields.tsx';
 import { declaredArguments, ParameterFields } from './parameter-fields.tsx';

@@ -1,6 +1,6 @@
 /** Completions of the script editor: the library of rules, and the site's devices, attributes and commands. */
 import { type LiveDevice, liveDevices } from '../live.ts';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 export interface Word {
   label: string;

@@ -4,16 +4,13 @@ import { callFor, callForList, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
-import { isAtFault } from '../rules/state.tsx';
-import { may } from '../session.ts';
 import { ErrorNotice, useStored } from '../ui.tsx';
-import { backupsKnown } from './backups-known.ts';
 import { isListShown } from './first-steps.tsx';
 import { sinceText } from '../alerts/since.ts';
 import { unstoredAlerts } from '../alerts/unstored.ts';
 import { titleOf } from '../alert-title.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import type { Alert, Engine, Rule } from '../shapes.ts';
+import type { Alert, SiteAttention } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
@@ -21,6 +18,10 @@ const REFRESH_MS = 60_000;
 const SHOWN_MAX = 8;
 const ALERTS_READ = 200;
 const ORDER = ['error', 'warning', 'info'] as const;
+
+/** What the gateway says of rules, backups and users, read again while it is shown. */
+export const useAttention = () =>
+  useStored(() => callFor<SiteAttention>('attention', 'GET', '/v3/site/attention'), [], REFRESH_MS);
 
 const OFFLINE = 'offline ';
 
@@ -34,32 +35,26 @@ interface Item {
   onClick?: (event: Event) => void;
 }
 
-async function rulesAtFault(): Promise<Item[]> {
-  const rules = await callFor<Rule[]>('rules', 'GET', '/v3/site/rule_engine/rules');
-  const enabled = rules.filter(({ disabled }) => !disabled);
-  // The engine is read only if no rule runs.
-  if (enabled.length > 0 && enabled.every(({ state }) => state !== 'STARTED')) {
-    const engine = await callFor<Engine>('engine', 'GET', '/v3/site/rule_engine');
-    if (engine.state !== 'ACTIVE')
-      return [{ key: 'engine', severity: 'warning', text: say.site.rulesSuspended, href: '#/rules' }];
-  }
-  return rules.filter(isAtFault).map(({ id, slug, broken }) => ({
+function ofRules({ are_rules_suspended: areSuspended, rules_at_fault: atFault }: SiteAttention): Item[] {
+  if (areSuspended)
+    return [{ key: 'engine', severity: 'warning', text: say.site.rulesSuspended, href: '#/rules' }];
+  return atFault.map(({ id, slug, is_broken: isBroken }) => ({
     key: `rule ${id}`,
     severity: 'warning',
-    text: broken === true ? say.site.ruleBroken(slug) : say.site.ruleFailed(slug),
+    text: isBroken ? say.site.ruleBroken(slug) : say.site.ruleFailed(slug),
     href: `#/rules/${encodeURIComponent(slug)}`,
   }));
 }
 
 /** Only users who may make a backup are reminded. An overdue automatic backup is an alert of the gateway. */
-async function aboutBackups(): Promise<Item[]> {
-  if (!may('OWNER')) return [];
-  const { isMade, fault } = await backupsKnown();
+function ofBackups({ is_backup_made: isMade, backup_error: fault }: SiteAttention): Item[] {
   const href = '#/system/backup';
-  if (fault !== null)
+  if (typeof fault === 'string')
     return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(say.frame.said(fault)), href }];
   // The first steps show it already.
-  return isMade || isListShown() ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
+  return isMade !== false || isListShown()
+    ? []
+    : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }
 
 /** If there are more than can be read, unacknowledged alerts come first. */
@@ -72,20 +67,17 @@ async function loadAlerts(): Promise<{ raised: Alert[]; unread: number }> {
   return { raised: [...unseen.items, ...seen], unread: unseen.total - unseen.items.length };
 }
 
-async function load(): Promise<Item[]> {
-  return (await Promise.all([rulesAtFault(), aboutBackups()])).flat();
-}
-
 export function Attention({
   devices,
+  rest,
   onOffline,
 }: {
   devices: readonly LiveDevice[];
+  rest: ReturnType<typeof useAttention>;
   /** Shows the devices that are offline. */
   onOffline: () => void;
 }) {
   void statusVersion.value;
-  const rest = useStored(load, [], REFRESH_MS);
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
   const away = devices.filter(isAway).map(({ device }) => device.id);
@@ -105,7 +97,7 @@ export function Attention({
       devices.flatMap((live) => absenceOf(live, raised)),
       onOffline,
     ),
-    ...(rest.answer ?? []),
+    ...(rest.answer ? [...ofRules(rest.answer), ...ofBackups(rest.answer)] : []),
   ].toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   const error = alerts.error ?? rest.error;
   const isRead = alerts.answer !== undefined && rest.answer !== undefined && error === undefined;

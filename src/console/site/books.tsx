@@ -1,7 +1,7 @@
 /** Energy of a day, week, month or year: solar yield, sources of consumption, and the period before. */
 import { groupBy } from '../group-by.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DurationMs, EpochMs } from '../../lib/time.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { callFor } from '../api.ts';
 import { spanText } from '../format.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
@@ -14,8 +14,6 @@ import { type Book, consumed, type Energy, energyText, moneyText, percentText, t
 import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
-/** The overview reads enough at its start. */
-const BEFORE_AFTER_MS = 3_000;
 /** Less is no money. */
 const UNPRICED_SHOWN_KWH = 0.01;
 const PARTS = { day: 'hour', week: 'day', month: 'day', year: 'month' } as const;
@@ -33,7 +31,7 @@ interface Shown {
   period: string;
   /** In hours, days or months. */
   energy: Energy;
-  /** Of the period before; undefined: not known yet. */
+  /** Of the period before; undefined: not known yet, or not asked for. */
   before: Energy | undefined;
 }
 
@@ -76,13 +74,10 @@ async function loadBefore(period: string, prepare: Prepare): Promise<Omit<Shown,
   return { period, energy };
 }
 
-/**
- * The energy of a period, read again while it is shown, then that of the period before.
- * @param beforeAfterMs delay of the latter, where much else is read at first
- */
+/** The energy of a period, read again while it is shown, then that of the period before where that is compared. */
 export function useBooks(
   period: string,
-  beforeAfterMs: DurationMs = 0,
+  mode: 'alone' | 'compared',
 ): { shown: Shown | undefined; error: unknown; progress: string | undefined } {
   const [progress, setProgress] = useState({ period, text: '' });
   const left = useRef(new AbortController());
@@ -104,14 +99,10 @@ export function useBooks(
     return load(period);
   }, [period]);
   const shown = present.answer?.period === period ? present.answer : undefined;
-  const [isTimeFor, setTimeFor] = useState(beforeAfterMs === 0);
-  useEffect(() => {
-    const timer = setTimeout(() => setTimeFor(true), beforeAfterMs);
-    return () => clearTimeout(timer);
-  }, []);
+  const isBeforeRead = shown !== undefined && mode === 'compared';
   const before = useAnswer(
-    () => (shown && isTimeFor ? loadBefore(period, prepare) : Promise.resolve(undefined)),
-    [period, shown !== undefined && isTimeFor],
+    () => (isBeforeRead ? loadBefore(period, prepare) : Promise.resolve(undefined)),
+    [period, isBeforeRead],
   );
   useRefresh(() => {
     present.refresh();
@@ -132,7 +123,7 @@ export function BooksCard() {
   const [span, setSpan] = useState<Span>(SPANS[0]);
   // The day may end while this is shown.
   const period = periodLater(periodAt(span.unit, slowNowS.value * 1_000, zone.value), -span.ago);
-  const { shown, error, progress } = useBooks(period, BEFORE_AFTER_MS);
+  const { shown, error, progress } = useBooks(period, 'alone');
   return (
     <Card
       title={say.history.energy}

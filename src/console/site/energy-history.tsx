@@ -18,7 +18,7 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
   const unit = unitOf(text) ?? 'month';
   const present = periodAt(unit, gatewayNowMs(), zone.value);
   const period = unitOf(text) === undefined ? present : (text ?? present);
-  const { shown, error, progress } = useBooks(period);
+  const { shown, error, progress } = useBooks(period, 'compared');
   /** Another unit shows the period with the same begin, or the present one if that is shown now. */
   const turn = (other: Unit): void => {
     const [fromMs] = edgesOf(period, zone.value);

@@ -1,13 +1,11 @@
 /** The open steps of a new box, until all are done or somebody hides them. */
 import { useEffect, useState } from 'preact/hooks';
-import { callFor } from '../api.ts';
 import { liveDevices } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { may } from '../session.ts';
 import { site } from '../site-name.ts';
-import { backupsKnown } from './backups-known.ts';
-import { Button, Card, useStored } from '../ui.tsx';
-import type { Site, User } from '../shapes.ts';
+import { Button, Card } from '../ui.tsx';
+import type { Site, SiteAttention } from '../shapes.ts';
 import { isOwnTime, ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
@@ -19,13 +17,12 @@ interface Step {
   isDone: boolean | undefined;
 }
 
-const REFRESH_MS = 60_000;
 const HIDDEN = 'first-steps-hidden';
 
 /** Whether the list is shown to users who may do its steps. */
 export const isListShown = (): boolean => localStorage.getItem(HIDDEN) === null;
 
-function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
+function stepsOf(stored: Site, { is_backup_made: hasBackup, user_count: users }: SiteAttention): Step[] {
   const { step } = say.site;
   const devices = liveDevices().map(({ device }) => device);
   // At the first start the site is named after the host, like the gateway.
@@ -44,20 +41,12 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
   ].filter(({ isDone }) => isDone !== undefined);
 }
 
-async function load(): Promise<{ hasBackup: boolean; users: number | undefined }> {
-  const [backups, users] = await Promise.all([
-    backupsKnown(),
-    may('INSTALLER') ? callFor<User[]>('users', 'GET', '/v3/auth/users') : undefined,
-  ]);
-  return { hasBackup: backups.isMade, users: users?.length };
-}
-
-export function FirstSteps() {
+/** @param known undefined: not read yet */
+export function FirstSteps({ known }: { known: SiteAttention | undefined }) {
   const [isHidden, setHidden] = useState(() => !isListShown());
   const isShown = may('OWNER') && !isHidden;
-  const { answer } = useStored(() => (isShown ? load() : Promise.resolve(undefined)), [isShown], REFRESH_MS);
   const stored = site.value;
-  const steps = answer && stored ? stepsOf(stored, answer.hasBackup, answer.users) : [];
+  const steps = isShown && known && stored ? stepsOf(stored, known) : [];
   const done = steps.filter(({ isDone }) => isDone).length;
   const isAllDone = steps.length > 0 && done === steps.length;
   useEffect(() => {

@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { callFor, NoAnswer } from '../api.ts';
-import { isConnected } from '../connection.ts';
+import { isAway, isConnected } from '../connection.ts';
 import { nowS } from '../gateway-time.ts';
 import { may } from '../session.ts';
 import { Awaited, ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
@@ -18,10 +18,7 @@ const OLD_AFTER_S = 30;
 
 /** What flows now, read again while it is shown. */
 export function usePower() {
-  const power = useAnswer(
-    () => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'),
-    [isConnected.value],
-  );
+  const power = useAnswer(() => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'), [isAway.value]);
   useRefresh(power.refresh, REFRESH_MS);
   return power;
 }

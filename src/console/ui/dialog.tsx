@@ -65,10 +65,10 @@ export function Dialog({
       <h2 ref={heading}>{title}</h2>
       {children}
       {isAsking && (
-        <Dialog title={say.rules.discardTitle} onClose={() => setAsking(false)}>
+        <Dialog title={say.everywhere.discardTitle} onClose={() => setAsking(false)}>
           <Question
             text={say.frame.typedIsLost}
-            confirm={say.rules.throwAway}
+            confirm={say.everywhere.throwAway}
             onConfirm={onClose}
             onClose={() => setAsking(false)}
           />

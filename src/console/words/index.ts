@@ -34,7 +34,7 @@ async function wordsOf(language: Language): Promise<{ language: Language; words:
 
 const shown = await wordsOf(wanted);
 
-/** Whatever is said, by subject. */
+/** What is said at the start and on the overview, by subject; the rest is in `later.ts`. */
 export const say: typeof en = shown.words;
 
 /** The language of `say`. */

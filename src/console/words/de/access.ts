@@ -1,8 +1,8 @@
 /** Users, tokens, activity. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 import { operations, originNames, reasons } from './operations.ts';
 
-export const access: typeof en.access = {
+export const access: typeof enLater.access = {
   readonly: 'Nur lesen',
   user: 'Nutzer: führt Befehle aus',
   owner: 'Eigentümer: ändert Geräte und Anlage',

@@ -1,7 +1,7 @@
 /** The way to a new device, and its blueprint. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const adding: typeof en.adding = {
+export const adding: typeof enLater.adding = {
   fromLibrary: 'Aus der Bibliothek',
   libraryHint: 'Wählen Sie den Hersteller oder tippen Sie ein Produkt: Alles Weitere ist bekannt.',
   findDevice: 'Gerät suchen',

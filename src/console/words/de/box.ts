@@ -1,7 +1,7 @@
 /** The box: its health, backups, updates. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const box: typeof en.box = {
+export const box: typeof enLater.box = {
   onlyWhenAsked: 'Manuell',
   everyDay: 'Jeden Tag',
   everyWeek: 'Jede Woche',

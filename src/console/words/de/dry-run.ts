@@ -1,7 +1,7 @@
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 import type { Piece } from '../piece.ts';
 
-export const dryRun: typeof en.dryRun = {
+export const dryRun: typeof enLater.dryRun = {
   days: { 1: 'den letzten 24 Stunden', 3: 'den letzten 3 Tagen', 7: 'den letzten 7 Tagen' },
   period: 'Aufgezeichneter Zeitraum',
   tryOn: 'Ausprobieren an',

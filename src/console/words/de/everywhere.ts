@@ -6,6 +6,8 @@ export const everywhere: typeof en.everywhere = {
   name: 'Name',
   password: 'Passwort',
   cancel: 'Abbrechen',
+  throwAway: 'Verwerfen',
+  discardTitle: 'Änderungen verwerfen?',
   required: 'erforderlich',
   secretKept: 'Gespeichert. Leer lassen, um es zu behalten.',
   secretHidden: 'Wird danach nicht mehr angezeigt.',

@@ -1,7 +1,7 @@
 /** Ports of the box. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const ports: typeof en.ports = {
+export const ports: typeof enLater.ports = {
   contact: 'Kontakt (digitaler Eingang)',
   gpioHint: 'Der GPIO-Chip; gpiodetect nennt die der Platine.',
   relay: 'Relais (digitaler Ausgang)',

@@ -1,7 +1,7 @@
 /** The commissioning protocol. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const protocol: typeof en.protocol = {
+export const protocol: typeof enLater.protocol = {
   title: 'Inbetriebnahmeprotokoll',
   print: 'Drucken',
   readAgain: 'Neu lesen',

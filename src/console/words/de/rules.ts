@@ -1,7 +1,7 @@
 /** Rules, their editor and their forms. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const rules: typeof en.rules = {
+export const rules: typeof enLater.rules = {
   runtimeV3: 'V3: wartet auf Ereignisse',
   runtimeV1: 'V1: läuft in einem Intervall',
   runtime: 'Laufzeitumgebung',
@@ -24,7 +24,6 @@ export const rules: typeof en.rules = {
   onlyOwners: 'Nur Eigentümer und Installateure können Regeln anlegen',
   goOn: 'Damit weitermachen',
   throwTitle: 'Das nicht gespeicherte Skript verwerfen?',
-  throwAway: 'Verwerfen',
   throwAwayAsking: 'Verwerfen …',
   byQuestions: 'Mit ein paar Fragen',
   asLua: 'Als Lua-Skript',
@@ -42,7 +41,6 @@ export const rules: typeof en.rules = {
   notSaved:
     'Noch nicht gespeichert. Dieser Browser behält Ihre Änderungen, bis Sie sie speichern oder verwerfen.',
   deleteText: 'Ihr Skript und ihr Protokoll werden gelöscht. Das lässt sich nicht rückgängig machen.',
-  discardTitle: 'Änderungen verwerfen?',
   discardText: 'Das Skript wird auf die Fassung des Gateways zurückgesetzt.',
   isDeleted: 'Diese Regel wurde gelöscht.',
   somebodyElse:

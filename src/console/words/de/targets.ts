@@ -1,7 +1,7 @@
 /** Where values are sent. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const targets: typeof en.targets = {
+export const targets: typeof enLater.targets = {
   user: 'Nutzer',
   owner: 'Eigentümer',
   takesCommands: 'Befehle von dort annehmen',

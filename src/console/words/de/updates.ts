@@ -1,7 +1,7 @@
 /** Newer versions of the box. In German. */
-import type { en } from '../en.ts';
+import type { enLater } from '../en-later.ts';
 
-export const updates: typeof en.updates = {
+export const updates: typeof enLater.updates = {
   versionName: (version) => `Version ${version}`,
   newerVersion: 'Die neue Version',
   oneBefore: 'die vorige Version',

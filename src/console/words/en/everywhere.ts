@@ -5,6 +5,8 @@ export const everywhere = {
   name: 'Name',
   password: 'Password',
   cancel: 'Cancel',
+  throwAway: 'Discard',
+  discardTitle: 'Discard your changes?',
   required: 'required',
   secretKept: 'Stored. Leave empty to keep it.',
   secretHidden: 'Not shown again after saving.',

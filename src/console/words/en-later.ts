@@ -1,0 +1,16 @@
+/** What only pages say that are loaded when they are first shown. */
+import type { en } from './en.ts';
+import { rules } from './en/rules.ts';
+import { dryRun } from './en/dry-run.ts';
+import { box } from './en/box.ts';
+import { ports } from './en/ports.ts';
+import { targets } from './en/targets.ts';
+import { updates } from './en/updates.ts';
+import { access } from './en/access.ts';
+import { adding } from './en/adding.ts';
+import { protocol } from './en/protocol.ts';
+
+export const enLater = { rules, dryRun, box, ports, targets, updates, access, adding, protocol };
+
+/** All that is said. */
+export type Words = typeof en & typeof enLater;
