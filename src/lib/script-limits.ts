@@ -151,6 +151,8 @@ export const SCRIPT_LIMITS = {
     ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
+    /** Source: docs/interface/lua-rules.md#check: of one script. */
+    warnings: 50,
     /** Source: docs/interface/lua-rules.md#notifications: of one rule; so many at once, too. */
     notificationsPerHour: 10,
     notificationTitleLength: 120,

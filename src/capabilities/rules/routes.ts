@@ -8,15 +8,19 @@ import {
   stream,
   type Stream,
 } from '../../platform/http/index.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Devices } from '../devices/index.ts';
 import { type Site, sitePaths } from '../site/index.ts';
 import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
+import { knownSite } from './check/known-site.ts';
+import { scriptWarnings } from './check/script-check.ts';
 import type { Rule } from './model.ts';
 import * as wire from './schema.ts';
 import type { Rules } from './service.ts';
-import { runtimeWarnings } from './runtime-warnings.ts';
 
 interface RouteOptions {
   rules: Rules;
+  devices: Pick<Devices, 'all' | 'find' | 'manifest'>;
   site: Pick<Site, 'get'>;
 }
 
@@ -273,11 +277,11 @@ function dryRunRoute({ rules }: RouteOptions): Route {
   });
 }
 
-function checkRoute({ rules }: RouteOptions): Route {
+function checkRoute({ rules, devices }: RouteOptions): Route {
   return route({
     operation: 'check_rule',
     about:
-      'Extension: checks whether a script compiles and uses only what its runtime has, without running or storing it.',
+      'Extension: checks whether a script compiles, and whether the functions, devices, attributes, properties and commands that it names exist, without running or storing it.',
     answer: wire.ruleShapes.check,
     POST: enginePaths('/rules/check'),
     role: CHANGES,
@@ -285,7 +289,7 @@ function checkRoute({ rules }: RouteOptions): Route {
     isReading: true,
     handle: ({ body }) => {
       const fault = rules.check(body.script);
-      const warnings = runtimeWarnings(body.script).map(({ line, message }) => ({ line, message }));
+      const warnings = scriptWarnings(body.script, LIMITS.rules.warnings, knownSite(devices));
       return {
         ...(fault && { fault: { message: fault.message, ...(fault.line && { line: fault.line }) } }),
         ...(warnings.length > 0 && { warnings }),

@@ -255,7 +255,7 @@ export const ruleShapes = {
     warnings: v.optional(
       shape.about(
         v.array(v.object({ line: v.pipe(v.number(), v.integer()), message: v.string() })),
-        'Functions that the runtime of the script does not have; absent: none.',
+        'What the script names and is not there, with the nearest name that is; absent: nothing.',
       ),
     ),
   }),

@@ -26,8 +26,8 @@ import {
   type RuleScript,
   type RuleStrategy,
 } from './model.ts';
+import { scriptWarnings } from './check/script-check.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
-import { runtimeWarnings } from './runtime-warnings.ts';
 
 /** A rule to be added. */
 export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & { strategy?: RuleStrategy };
@@ -307,7 +307,7 @@ export class Rules {
 
   /** A script with a fault is kept, because editors save work in progress; the fault is logged. */
   #noteSyntax({ id, slug, script }: Rule, fault: SyntaxFault | undefined): void {
-    for (const { line, message } of runtimeWarnings(script))
+    for (const { line, message } of scriptWarnings(script, this.#limits.warnings))
       this.logs.append(id, 'warning', `${slug}.lua:${line}: ${message}`);
     if (!fault) return void this.#broken.delete(id);
     this.#broken.add(id);

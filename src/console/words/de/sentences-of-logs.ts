@@ -55,6 +55,13 @@ export const ofLogs: Readonly<Record<string, string>> = {
   "The clock of the board of this module is {1} s behind the gateway's. Values get the time at which the gateway receives them; set the clock, or let a time service do it.":
     'Die Uhr dieses Moduls geht gegenüber dem Gateway {1} s nach. Werte bekommen die Zeit ihres Empfangs. Stellen Sie die Uhr, oder richten Sie einen Zeitdienst ein.',
   'the facts about the blueprint cannot be read': 'die Angaben zum Blueprint sind nicht lesbar',
+  '{1}.lua:{2}: {3} has no "{4}", did you mean "{5}"?': '{1}.lua:{2}: {3} hat kein „{4}“; meinen Sie „{5}“?',
+  '{1}.lua:{2}: {3} has no "{4}".': '{1}.lua:{2}: {3} hat kein „{4}“.',
+  '{1}.lua:{2}: Nothing is called "{3}", did you mean "{4}"?':
+    '{1}.lua:{2}: Nichts heißt „{3}“; meinen Sie „{4}“?',
+  '{1}.lua:{2}: Nothing is called "{3}".': '{1}.lua:{2}: Nichts heißt „{3}“.',
+  '{1}.lua:{2}: Arguments of {3}: {4} expected, {5} given.':
+    '{1}.lua:{2}: Argumente von {3}: {4} erwartet, {5} angegeben.',
   '{1}.lua:{2}: {3} is of runtime {4}; this rule has runtime {5}.':
     '{1}.lua:{2}: {3} gehört zur Laufzeitumgebung {4}; diese Regel hat {5}.',
   '{1} times since {2}: <3>': '{1}-mal seit {2}: <3>',

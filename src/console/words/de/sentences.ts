@@ -65,6 +65,28 @@ export const sentences: Readonly<Record<string, string>> = {
   'No address is known of the name {1}.': 'Der Name {1} ist im Netz nicht bekannt.',
   'The name server did not answer for {1}.': 'Der Nameserver hat zu {1} nicht geantwortet.',
   'There is no way through the network to {1}.': '{1} ist über das Netz nicht erreichbar.',
+  'The site has no device "{1}", did you mean "{2}"?': 'Der Standort hat kein Gerät „{1}“; meinen Sie „{2}“?',
+  'The site has no device "{1}".': 'Der Standort hat kein Gerät „{1}“.',
+  'Device "{1}" has no attribute "{2}", did you mean "{3}"?':
+    'Gerät „{1}“ hat kein Attribut „{2}“; meinen Sie „{3}“?',
+  'Device "{1}" has no attribute "{2}".': 'Gerät „{1}“ hat kein Attribut „{2}“.',
+  'Device "{1}" has no property "{2}", did you mean "{3}"?':
+    'Gerät „{1}“ hat keine Eigenschaft „{2}“; meinen Sie „{3}“?',
+  'Device "{1}" has no property "{2}".': 'Gerät „{1}“ hat keine Eigenschaft „{2}“.',
+  'Device "{1}" has no command "{2}", did you mean "{3}"?':
+    'Gerät „{1}“ hat keinen Befehl „{2}“; meinen Sie „{3}“?',
+  'Device "{1}" has no command "{2}".': 'Gerät „{1}“ hat keinen Befehl „{2}“.',
+  'No device has the attribute "{1}", did you mean "{2}"?':
+    'Kein Gerät hat das Attribut „{1}“; meinen Sie „{2}“?',
+  'No device has the attribute "{1}".': 'Kein Gerät hat das Attribut „{1}“.',
+  'No device has the command "{1}", did you mean "{2}"?':
+    'Kein Gerät hat den Befehl „{1}“; meinen Sie „{2}“?',
+  'No device has the command "{1}".': 'Kein Gerät hat den Befehl „{1}“.',
+  '{1} has no "{2}", did you mean "{3}"?': '{1} hat kein „{2}“; meinen Sie „{3}“?',
+  '{1} has no "{2}".': '{1} hat kein „{2}“.',
+  'Nothing is called "{1}", did you mean "{2}"?': 'Nichts heißt „{1}“; meinen Sie „{2}“?',
+  'Nothing is called "{1}".': 'Nichts heißt „{1}“.',
+  'Arguments of {1}: {2} expected, {3} given.': 'Argumente von {1}: {2} erwartet, {3} angegeben.',
   '{1} is of runtime {2}; this rule has runtime {3}.':
     '{1} gehört zur Laufzeitumgebung {2}; diese Regel hat {3}.',
   '{1} did not answer.': '{1} hat nicht geantwortet.',
