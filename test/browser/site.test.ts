@@ -245,6 +245,15 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
+  test('a device that measures the grid once more is named, and does not count', async () => {
+    const second = await gateway.provision('Second inverter');
+    await open('#/site');
+    await says(
+      'Grid: Second inverter measures it, too. Only Battery counts, so that nothing is counted twice.',
+    );
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${second.id}`);
+  });
+
   test('the owner sets a tariff by the form, and the energy of the day has its money', async () => {
     await open('#/site');
     const card = page.locator('[data-test=energy-tariffs]');

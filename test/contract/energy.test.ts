@@ -150,6 +150,32 @@ describe('sources', () => {
     await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [], gap_after_s: 300 });
     assert.equal((await rolesOf()).length, 4);
   });
+
+  test('have one grid, whatever devices say, and two where the owner says so', async () => {
+    const second = await gateway().provision('Second');
+    const { device } = await gateway().ok('READONLY', 'GET', '/v3/devices/battery');
+    const { id: firstId } = device as { id: string };
+    type Answer = { items: { role: string; device_id: string }[]; not_counted: object[] };
+    const grids = (answer: Record<string, unknown>): [string[], object[]] => {
+      const { items, not_counted: others } = answer['energy_sources'] as Answer;
+      return [items.filter(({ role }) => role === 'grid').map(({ device_id: id }) => id), others];
+    };
+    assert.deepEqual(grids(await gateway().ok('READONLY', 'GET', SOURCES)), [
+      [firstId],
+      [{ role: 'grid', device_id: second.id, counted_device_id: firstId }],
+    ]);
+    const items = [firstId, second.id].map((id) => ({
+      role: 'grid',
+      device_id: id,
+      power: 'grid_total_power',
+    }));
+    assert.deepEqual(grids(await gateway().ok('OWNER', 'PATCH', SOURCES, { items })), [
+      [firstId, second.id],
+      [],
+    ]);
+    await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [] });
+    await gateway().ok('OWNER', 'DELETE', `/v3/devices/${second.id}`);
+  });
 });
 
 describe('tariffs', () => {
@@ -281,6 +307,9 @@ describe('a value that nothing at the site can have', () => {
     const device = await gateway().provision('Inverter');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    t.after(() => gateway().ok('OWNER', 'PATCH', SOURCES, { items: [] }));
+    const grid = { role: 'grid', device_id: device.id, power: 'grid_total_power' };
+    await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [grid] });
     const powers = { pv_total_power: 32_767, battery_power: -32_768, grid_total_power: 32_767 };
     await device.telemetry({ ...powers, load_total_power: 32_767 });
     assert.deepEqual(await powersNow(), { pv: 32_767, battery: -32_768, grid: 32_767, load: 32_767 });

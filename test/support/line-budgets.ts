@@ -18,7 +18,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   'capabilities/device-logs': 1_040,
   'capabilities/device-search': 800,
   'capabilities/devices': 1_380,
-  'capabilities/energy': 2_470,
+  'capabilities/energy': 2_540,
   'capabilities/library': 1_100,
   'capabilities/module-ports': 540,
   'capabilities/modules': 2_000,

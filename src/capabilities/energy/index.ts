@@ -1,4 +1,4 @@
 export { energyRoutes } from './routes.ts';
-export { tariffsBody } from './schema.ts';
+export { tariffsBody } from './tariff-request.ts';
 export { unitFactor } from './profiles.ts';
 export { Energy } from './service.ts';

@@ -135,10 +135,26 @@ function originName(manifest: CompiledManifest): string {
   return typeof template === 'string' ? template : manifest.display_name;
 }
 
-/** Sources of energy by blueprints and by the profiles of devices; attributes that not everybody may read are left out. */
+/** What a device says of a role that another device counts for. */
+interface OtherSource {
+  source: EnergySource;
+  countedDeviceId: string;
+}
+
+/** Sources that blueprints and profiles give: those that count, and those that measure the same once more. */
+export interface DerivedSources {
+  counted: EnergySource[];
+  others: OtherSource[];
+}
+
+/**
+ * Sources of energy by blueprints and by the profiles of devices; attributes that not everybody may read are left out.
+ *
+ * @param devices in the order in which they were added
+ */
 export function sourcesOfProfiles(
   devices: readonly { id: string; manifest: CompiledManifest }[],
-): EnergySource[] {
+): DerivedSources {
   const found: Ranked[] = [];
   for (const { id, manifest } of devices) {
     const declared = declaredSources(id, manifest);
@@ -167,10 +183,25 @@ export function sourcesOfProfiles(
       });
     }
   }
-  const counted = found.filter(({ rank, source }) =>
-    found.every((other) => other.source.role !== source.role || other.rank >= rank),
-  );
-  return counted.filter((ranked) => !isPartial(ranked, counted)).map(({ source }) => source);
+  const counted = found.filter((ranked) => betterOf(ranked, found) === undefined);
+  return {
+    counted: counted.filter((ranked) => !isPartial(ranked, counted)).map(({ source }) => source),
+    others: found.flatMap((ranked): OtherSource[] => {
+      const better = betterOf(ranked, found);
+      return better ? [{ source: ranked.source, countedDeviceId: better.source.deviceId }] : [];
+    }),
+  };
+}
+
+/**
+ * The source that counts instead: one of a lower rank. A house has one connection to the grid, so of several devices of
+ * that rank that measure it the first counts, and never their sum.
+ */
+function betterOf({ rank, source }: Ranked, found: readonly Ranked[]): Ranked | undefined {
+  const rivals = found.filter((other) => other.source.role === source.role);
+  const best = rivals.reduce((one, other) => (other.rank < one.rank ? other : one));
+  const isSame = source.role === 'grid' ? best.source.deviceId === source.deviceId : best.rank === rank;
+  return isSame ? undefined : best;
 }
 
 /** Property of the profile `lib.energy.inverter.nameplate`, in VA. */

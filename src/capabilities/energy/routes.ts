@@ -2,11 +2,12 @@ import { route, type Route } from '../../platform/http/index.ts';
 import { sitePaths } from '../site/index.ts';
 import * as wire from './schema.ts';
 import type { Energy } from './service.ts';
+import { updateTariffsBody } from './tariff-request.ts';
 
 /** HTTP operations of the energy of the site. */
 export function energyRoutes(energy: Energy): Route[] {
   const sources = () => ({
-    energy_sources: wire.sourcesToWire(energy.sources.all(), energy.sources.settings()),
+    energy_sources: wire.sourcesToWire(energy.sources.judged(), energy.sources.settings()),
   });
   return [
     route({
@@ -79,7 +80,7 @@ function tariffRoutes({ tariffs }: Energy): Route[] {
       answer: wire.energyShapes.tariffs,
       PATCH: sitePaths('/energy/tariffs'),
       role: 'OWNER',
-      body: wire.updateTariffsBody,
+      body: updateTariffsBody,
       errors: ['400 invalid_body', '404 device_not_found', '404 site_not_found'],
       handle: ({ body }) => {
         tariffs.change(body);

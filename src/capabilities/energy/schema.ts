@@ -8,7 +8,6 @@ import { GRANULARITIES } from './calendar.ts';
 import { ASSUMPTION } from './flows.ts';
 import {
   type EnergySettings,
-  type EnergySource,
   type FlowMatrix,
   flowIndex,
   type Origin,
@@ -19,14 +18,14 @@ import {
 } from './model.ts';
 import type { Money } from './money.ts';
 import { type PowerNow, REASONS } from './now.ts';
+import type { DerivedSources } from './profiles.ts';
 import type { Books, EnergyAnswer } from './service.ts';
 import type { SourcesChange } from './sources.ts';
 import { ROLES } from './tables.ts';
-import { type Price, PRICE_KINDS, type Tariff, type TariffBook } from './tariff.ts';
-import type { TariffChange } from './tariffs.ts';
+import { type Price, PRICE_KINDS, type TariffBook } from './tariff.ts';
+import { EXAMPLE_TARIFF } from './tariff-request.ts';
 
-const { gapAfterMinS, gapAfterMaxS, powerMaxLeastW, powerMaxMostW, priceMost, sourcesMax, tariffsMax } =
-  LIMITS.energy;
+const { gapAfterMinS, gapAfterMaxS, powerMaxLeastW, powerMaxMostW, sourcesMax } = LIMITS.energy;
 
 const attribute = () => v.nullish(shape.text(LIMITS.telemetry.keyLength), null);
 
@@ -112,107 +111,6 @@ export const updateSourcesBody = v.pipe(
   })),
 );
 
-const amount = (least: number, most: number = priceMost) =>
-  v.pipe(
-    v.number('must be a number'),
-    v.minValue(least, `must be at least ${least}`),
-    v.maxValue(most, `must be at most ${most}`),
-  );
-
-const price = () =>
-  shape.noList(
-    v.object({
-      kind: shape.about(
-        shape.oneOf(PRICE_KINDS),
-        'FIXED: one price. TWO_RATE: another one at times of the week. DEVICE: as an attribute says.',
-      ),
-      price: shape.about(v.nullish(amount(-priceMost), null), 'Per kWh, of FIXED and TWO_RATE.'),
-      low_price: shape.about(v.nullish(amount(-priceMost), null), 'The other price of TWO_RATE.'),
-      low_times: shape.about(
-        v.nullish(shape.text(200), null),
-        'When it holds, in the time zone of the site: weekdays, times or both, such as `mon-fri 22:00-06:00, sat-sun`.',
-      ),
-      device_id: shape.about(v.nullish(v.string(), null), 'Id or slug, of DEVICE.'),
-      attribute: shape.about(attribute(), 'Its attribute with the price per kWh of now.'),
-      surcharge_per_kwh: shape.about(v.nullish(amount(-priceMost), 0), 'Added to the price.'),
-    }),
-  );
-
-const tariff = shape.noList(
-  v.object({
-    valid_from: shape.about(
-      v.pipe(
-        v.string('must be a day such as 2026-01-01'),
-        v.check((date) => isCalendarDay(date), 'must be a day such as 2026-01-01'),
-      ),
-      'First day, in the time zone of the site; it holds until the next one begins.',
-    ),
-    import_price: price(),
-    export_price: shape.about(v.nullish(price(), null), 'What the site gets per kWh; null: not known.'),
-    vat_percent: shape.about(
-      v.nullish(amount(0, 100), 0),
-      'On the import price with its surcharge, and on standing charges.',
-    ),
-    standing_charge_per_day: v.nullish(amount(0), 0),
-    standing_charge_per_month: v.nullish(amount(0), 0),
-  }),
-);
-
-const isCalendarDay = (date: string): boolean =>
-  /^\d{4}-\d\d-\d\d$/.test(date) &&
-  !Number.isNaN(Date.parse(date)) &&
-  new Date(date).toISOString().startsWith(date);
-
-const EXAMPLE_PRICE = {
-  kind: 'TWO_RATE' as const,
-  price: 0.28,
-  low_price: 0.21,
-  low_times: 'mon-fri 22:00-06:00, sat-sun',
-  device_id: null,
-  attribute: null,
-  surcharge_per_kwh: 0,
-};
-const EXAMPLE_TARIFF = {
-  valid_from: '2026-01-01',
-  import_price: EXAMPLE_PRICE,
-  export_price: { ...EXAMPLE_PRICE, kind: 'FIXED' as const, price: 0.08, low_price: null, low_times: null },
-  vat_percent: 19,
-  standing_charge_per_day: 0,
-  standing_charge_per_month: 11.9,
-};
-
-/** As on the wire, for site files, too. */
-export const tariffsBody = v.object({
-  currency: shape.about(
-    v.nullish(
-      v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'), v.examples(['EUR'])),
-    ),
-    'ISO 4217; needed with the first tariff. Absent: as it is.',
-  ),
-  items: shape.about(
-    v.nullish(
-      v.pipe(
-        v.array(tariff, 'must be a list'),
-        v.maxLength(tariffsMax, `must have at most ${tariffsMax} items`),
-      ),
-    ),
-    'Replaces all tariffs. Absent: as they are.',
-  ),
-});
-
-export const updateTariffsBody = v.pipe(
-  tariffsBody,
-  shape.example({ currency: 'EUR', items: [EXAMPLE_TARIFF] }),
-  v.transform(({ currency, items }): TariffChange => ({
-    currency: currency ?? undefined,
-    items: items?.map(({ import_price: importPrice, export_price: exportPrice, ...rest }): Tariff => ({
-      ...camelMembers(rest),
-      importPrice: camelMembers(importPrice),
-      exportPrice: exportPrice && camelMembers(exportPrice),
-    })),
-  })),
-);
-
 export const energyQuery = v.object({
   from: query.bound(),
   to: query.bound(),
@@ -226,6 +124,12 @@ const notNegative = () => v.pipe(v.number(), v.minValue(0));
 
 const flowsShape = () => v.object(recordOf(ORIGINS, () => v.object(recordOf(USES, wattHours))));
 const nullableText = () => v.nullable(v.string());
+
+const otherShape = v.object({
+  role: v.picklist(ROLES),
+  device_id: shape.id(),
+  counted_device_id: shape.about(shape.id(), 'The device that counts for the role.'),
+});
 
 const sourceShape = v.object({
   role: v.picklist(ROLES),
@@ -312,8 +216,21 @@ export const energyShapes = {
   sources: v.object({
     energy_sources: shape.named(
       'EnergySources',
-      v.object({ gap_after_s: notNegative(), power_max_w: v.number(), items: v.array(sourceShape) }),
-      { gap_after_s: 300, power_max_w: 10_000_000, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
+      v.object({
+        gap_after_s: notNegative(),
+        power_max_w: v.number(),
+        items: v.array(sourceShape),
+        not_counted: shape.about(
+          v.array(otherShape),
+          'Devices that say they measure a role, too, and are left out so that nothing is counted twice.',
+        ),
+      }),
+      {
+        gap_after_s: 300,
+        power_max_w: 10_000_000,
+        items: [{ ...EXAMPLE_SOURCE, profile: null }],
+        not_counted: [],
+      },
     ),
   }),
   tariffs: v.object({
@@ -366,11 +283,16 @@ export type EnergyTariffsOnWire = ReturnType<typeof tariffsToWire>;
 export type PowerNowOnWire = ReturnType<typeof nowToWire>;
 export type EnergyOnWire = ReturnType<typeof energyToWire>;
 
-export function sourcesToWire(sources: readonly EnergySource[], settings: EnergySettings) {
+export function sourcesToWire({ counted, others }: DerivedSources, settings: EnergySettings) {
   return {
     gap_after_s: settings.gapAfterS,
     power_max_w: settings.powerMaxW,
-    items: sources.map((source) => shape.filled(sourceShape, source)),
+    items: counted.map((source) => shape.filled(sourceShape, source)),
+    not_counted: others.map(({ source, countedDeviceId }) => ({
+      role: source.role,
+      device_id: source.deviceId,
+      counted_device_id: countedDeviceId,
+    })),
   };
 }
 

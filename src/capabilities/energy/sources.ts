@@ -5,7 +5,13 @@ import type { DurationS } from '../../lib/time.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { EnergySettings, EnergySource, SourceChoice } from './model.ts';
-import { maxPowerOfNameplateW, NAMEPLATE, sourcesOfProfiles, unitFactor } from './profiles.ts';
+import {
+  type DerivedSources,
+  maxPowerOfNameplateW,
+  NAMEPLATE,
+  sourcesOfProfiles,
+  unitFactor,
+} from './profiles.ts';
 import { createEnergyStore, type EnergyStore } from './store.ts';
 
 export interface SourcesChange {
@@ -37,17 +43,26 @@ export class EnergySources {
     return this.#store.settings() ?? { gapAfterS, powerMaxW };
   }
 
-  /** All sources. For a role that people chose sources for, profiles do not count. */
+  /** All sources that count. */
   all(): EnergySource[] {
+    return this.judged().counted;
+  }
+
+  /** All sources, and what devices say of a role beside them. For a role that people chose sources for, profiles do not count. */
+  judged(): DerivedSources {
     const chosen = this.#store.choices();
     const roles = new Set(chosen.map(({ role }) => role));
-    const derived = sourcesOfProfiles(
-      this.#devices.all().map((device) => ({ id: device.id, manifest: this.#devices.manifest(device) })),
+    const devices = [...this.#devices.all()].sort((one, other) => one.createdAtMs - other.createdAtMs);
+    const { counted, others } = sourcesOfProfiles(
+      devices.map((device) => ({ id: device.id, manifest: this.#devices.manifest(device) })),
     );
-    return [
-      ...chosen.map((choice) => ({ ...choice, profile: null })),
-      ...derived.filter(({ role }) => !roles.has(role)),
-    ];
+    return {
+      counted: [
+        ...chosen.map((choice) => ({ ...choice, profile: null })),
+        ...counted.filter(({ role }) => !roles.has(role)),
+      ],
+      others: others.filter(({ source: { role } }) => !roles.has(role)),
+    };
   }
 
   /** W: larger powers of the source are left out. */

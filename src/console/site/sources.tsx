@@ -4,7 +4,17 @@ import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Form, InputField, SelectField, useAction, useStored } from '../ui.tsx';
+import {
+  Awaited,
+  Button,
+  Card,
+  Form,
+  InputField,
+  Notice,
+  SelectField,
+  useAction,
+  useStored,
+} from '../ui.tsx';
 import { useTypedOver } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
@@ -62,7 +72,7 @@ const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
   items.filter(({ profile }) => profile === null);
 
 function SourcesForm({ answer }: { answer: Answer }) {
-  const { items } = answer.energy_sources;
+  const { items, not_counted: others } = answer.energy_sources;
   const { typed, before, take, beside, change: put } = useTypedOver({ own: ownOf(answer) });
   const { own } = typed;
   const action = useAction(async () => {
@@ -105,6 +115,17 @@ function SourcesForm({ answer }: { answer: Answer }) {
           ))}
         </ul>
       )}
+      {others
+        .filter(({ role }) => !own.some((source) => source.role === role))
+        .map(({ role, device_id: id, counted_device_id: counted }) => (
+          <Notice key={`${role} ${id}`} kind="info">
+            {say.site.notCounted(
+              say.site.role[role],
+              nameOf(liveDevice(id), null),
+              nameOf(liveDevice(counted), null),
+            )}
+          </Notice>
+        ))}
       {own.map((source, index) => (
         <SourceFields
           key={index}

@@ -11,12 +11,12 @@ function manifestOf(id: string, parameters = {}): ReturnType<typeof compiled>['m
 }
 
 const rolesOf = (devices: Parameters<typeof sourcesOfProfiles>[0]): string[] =>
-  sourcesOfProfiles(devices).map(({ role, deviceId }) => `${role} ${deviceId}`);
+  sourcesOfProfiles(devices).counted.map(({ role, deviceId }) => `${role} ${deviceId}`);
 
 describe('a device of the library', () => {
   test('has the role that its installer chose, with sign and counters, without a setting', () => {
     assert.deepEqual(
-      sourcesOfProfiles([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]),
+      sourcesOfProfiles([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]).counted,
       [
         {
           role: 'pv',
@@ -44,6 +44,39 @@ describe('a device of the library', () => {
     const together = rolesOf([hybrid, meter]);
     assert.ok(together.includes('grid meter') && !together.includes('grid hybrid'));
     assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
+  });
+
+  test('is the grid of the site alone: the first of two hybrids, of two meters, and of two that have only profiles', () => {
+    const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
+    const two = { id: 'two', manifest: manifestOf('goodwe/et') };
+    const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
+    const second = { id: 'second', manifest: manifestOf('carlo-gavazzi/em24-ethernet') };
+    const grids = (...devices: Parameters<typeof rolesOf>[0]): string[] =>
+      rolesOf(devices).filter((role) => role.startsWith('grid'));
+    const others = (...devices: Parameters<typeof rolesOf>[0]): string[] =>
+      sourcesOfProfiles(devices)
+        .others.filter(({ source }) => source.role === 'grid')
+        .map(({ source, countedDeviceId }) => `${source.deviceId} for ${countedDeviceId}`);
+    assert.deepEqual([grids(one, two), others(one, two)], [['grid one'], ['two for one']]);
+    assert.deepEqual([grids(two, one), others(two, one)], [['grid two'], ['one for two']]);
+    assert.deepEqual(
+      [grids(one, two, meter, second), others(one, two, meter, second)],
+      [['grid meter'], ['one for meter', 'two for meter', 'second for meter']],
+    );
+    const profiles = { implements: ['energy.hybrid_inverter.1_phase'], '.energy': undefined };
+    const plain = (id: string) => ({ id, manifest: { ...one.manifest, ...profiles } });
+    assert.deepEqual(grids(plain('one'), plain('two')), ['grid one']);
+    assert.deepEqual(
+      rolesOf([one, two]).filter((role) => /^(pv|battery)/.test(role)),
+      ['pv one', 'battery one', 'pv two', 'battery two'],
+    );
+  });
+
+  test('stays the grid with all that it says of it, such as two counters in two roles', () => {
+    const meter = manifestOf('eastron/sdm630');
+    const [role] = meter['.energy'] as { role: string }[];
+    const manifest = { ...meter, '.energy': [role, { ...role, power: 'ac_l1_power' }] };
+    assert.deepEqual(rolesOf([{ id: 'meter', manifest }]), ['grid meter', 'grid meter']);
   });
 
   test('calculates the load of the site only while nothing else delivers', () => {
@@ -76,18 +109,20 @@ describe('a device of the library', () => {
   test('says how large its power can be', () => {
     const manifest = manifestOf('heidelberg/energy-control');
     assert.deepEqual(
-      sourcesOfProfiles([{ id: 'box', manifest }]).map(({ role, powerMaxW }) => [role, powerMaxW]),
+      sourcesOfProfiles([{ id: 'box', manifest }]).counted.map(({ role, powerMaxW }) => [role, powerMaxW]),
       [['ev_charger', 22_000]],
     );
     const [role] = manifest['.energy'] as object[];
     const others = { ...manifest, '.energy': [{ ...role, power_max_w: -1 }] };
-    assert.deepEqual(sourcesOfProfiles([{ id: 'box', manifest: others }]), []);
+    assert.deepEqual(sourcesOfProfiles([{ id: 'box', manifest: others }]).counted, []);
   });
 
   test('follows its profiles when what it declares is no list of roles', () => {
     const manifest = { ...manifestOf('sungrow/sh'), '.energy': 'anything' };
     assert.ok(
-      sourcesOfProfiles([{ id: 'hybrid', manifest }]).every(({ profile }) => profile?.startsWith('energy.')),
+      sourcesOfProfiles([{ id: 'hybrid', manifest }]).counted.every(({ profile }) =>
+        profile?.startsWith('energy.'),
+      ),
     );
   });
 });

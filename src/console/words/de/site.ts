@@ -78,6 +78,8 @@ export const site: typeof en.site = {
   energyOfSite: 'Energiequellen',
   sourcesHint:
     'Welche Werte PV, Batterie, Netz und Verbrauch sind. Geräte mit einem Energieprofil sind automatisch dabei; andere Werte fügen Sie hier hinzu.',
+  notCounted: (role, device, counted) =>
+    `${role}: Auch ${device} misst das. Nur ${counted} zählt, damit nichts doppelt gezählt wird. Soll beides oder das andere zählen, fügen Sie es hier hinzu.`,
   addValue: 'Wert hinzufügen',
   power: 'Leistung',
   positiveMeans: 'Ein positiver Wert bedeutet',

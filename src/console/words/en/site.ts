@@ -75,6 +75,8 @@ export const site = {
   energyOfSite: 'Energy sources',
   sourcesHint:
     'Which values are solar, battery, grid and load. Devices with an energy profile are included automatically; add other values here.',
+  notCounted: (role: string, device: string, counted: string) =>
+    `${role}: ${device} measures it, too. Only ${counted} counts, so that nothing is counted twice. To count both, or the other one, add it here.`,
   addValue: 'Add value',
   power: 'Power',
   positiveMeans: 'A positive value means',
