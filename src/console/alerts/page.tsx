@@ -131,6 +131,19 @@ function FilterFields({
   );
 }
 
+function NoAlerts({ isHistory }: { isHistory: boolean }) {
+  return (
+    <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
+      <p>{isHistory ? say.alerts.noneYetText : say.alerts.noneText}</p>
+      {!isHistory && may('OWNER') && (
+        <a class="button" href="#/alerts/notifications">
+          {say.alerts.chooseWhoIsTold}
+        </a>
+      )}
+    </Empty>
+  );
+}
+
 function AlertList({
   isHistory,
   onUnseen,
@@ -164,11 +177,7 @@ function AlertList({
           {unstored.length > 0 && <UnstoredRows alerts={unstored} />}
           {answer.items.length === 0 ? (
             // An old answer does not say that all is well now.
-            (isHistory || (!isAway.value && unstored.length === 0)) && (
-              <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
-                {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
-              </Empty>
-            )
+            (isHistory || (!isAway.value && unstored.length === 0)) && <NoAlerts isHistory={isHistory} />
           ) : (
             <Rows alerts={answer.items} />
           )}

@@ -182,7 +182,8 @@ function Content({
   isOther: boolean;
   hasFailed: boolean;
 }) {
-  if (picture.chosen.length === 0) return <Empty title={say.history.chooseWhat} />;
+  if (picture.chosen.length === 0)
+    return <Empty title={say.history.chooseWhat}>{say.history.chooseWhatText}</Empty>;
   if (shown && isEmpty(shown))
     return (
       <Late isOther={isOther}>

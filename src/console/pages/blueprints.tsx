@@ -43,7 +43,14 @@ export function BlueprintsPage() {
         <div class="columns">
           <Card title={say.adding.uploaded}>
             {uploaded.length === 0 ? (
-              <Empty title={say.adding.noneYet}>{say.adding.whatABlueprintIs}</Empty>
+              <Empty title={say.adding.noneYet}>
+                <p>{say.adding.whatABlueprintIs}</p>
+                {may('OWNER') && (
+                  <a class="button" href="#/add">
+                    {say.devices.addDevice}
+                  </a>
+                )}
+              </Empty>
             ) : (
               <BlueprintList blueprints={uploaded} />
             )}

@@ -60,7 +60,16 @@ export function RulesPage() {
       </PageHead>
       <Awaited answer={answer} error={error ?? switching.error} />
       {isSuspended && <Notice kind="warning">{say.rules.allSuspended}</Notice>}
-      {answer?.rules.length === 0 && <Empty title={say.rules.noneYet}>{say.rules.noneYetText}</Empty>}
+      {answer?.rules.length === 0 && (
+        <Empty title={say.rules.noneYet}>
+          <p>{say.rules.noneYetText}</p>
+          {may('OWNER') && (
+            <a class="button" href="#/new-rule">
+              {say.rules.seeTemplates}
+            </a>
+          )}
+        </Empty>
+      )}
       {answer && answer.rules.length > 0 && (
         <Card>
           <ul class="rows">

@@ -84,7 +84,8 @@ export const adding: typeof enLater.adding = {
   downloadProfiles: 'Profile herunterladen',
   uploaded: 'Hochgeladen',
   noneYet: 'Noch keiner',
-  whatABlueprintIs: 'Ein Blueprint ist ein ZIP mit einer manifest.yml und, für Lua-Geräte, einem Skript.',
+  whatABlueprintIs:
+    'Der Blueprint eines Geräts aus der Bibliothek kommt mit dem Gerät. Ein eigener ist ein ZIP mit einer manifest.yml und, für Lua-Geräte, einem Skript.',
   builtIn: 'Eingebaut',
   version: (version) => `Version ${version}`,
   ofLibrary: 'aus der Bibliothek',

@@ -16,6 +16,7 @@ export const history: typeof en.history = {
   drawAlso: 'Wert hinzufügen',
   chartLost: 'Das Diagramm konnte nicht geladen werden. Laden Sie die Seite neu.',
   chooseWhat: 'Wählen Sie die Werte aus',
+  chooseWhatText: 'Beliebige Werte beliebiger Geräte stehen in einem Bild: Fügen Sie sie unten hinzu.',
   noValues: 'Keine Werte in dieser Zeit',
   noValuesText: 'Wählen Sie eine längere oder andere Zeit oder andere Werte.',
   clockUnset:

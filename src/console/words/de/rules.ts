@@ -14,7 +14,8 @@ export const rules: typeof enLater.rules = {
   allSuspended: 'Alle Regeln sind angehalten. Keine läuft, auch nicht nach einem Neustart.',
   noneYet: 'Noch keine Regel',
   noneYetText:
-    'Eine Regel beobachtet Geräte und sendet ihnen Befehle. Sie läuft auf dem Gateway, ohne Cloud.',
+    'Eine Regel beobachtet Geräte und sendet ihnen Befehle, zum Beispiel: das Auto laden, wenn die Sonne mehr gibt, als das Haus braucht. Sie läuft auf dem Gateway, ohne Cloud.',
+  seeTemplates: 'Vorlagen ansehen',
   everyDay: 'täglich',
   whenLimit: (value, isBelow, limit, span, then) =>
     `Wenn ${value} ${span && `für ${span} `}${isBelow ? 'unter' : 'über'} ${limit} liegt: ${then}`,

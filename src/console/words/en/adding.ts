@@ -80,7 +80,8 @@ export const adding = {
   downloadProfiles: 'Download profiles',
   uploaded: 'Uploaded',
   noneYet: 'None yet',
-  whatABlueprintIs: 'A blueprint is a zip file with a manifest.yml and, for Lua devices, a script.',
+  whatABlueprintIs:
+    'The blueprint of a device from the library comes with the device. One of your own is a zip file with a manifest.yml and, for Lua devices, a script.',
   builtIn: 'Built-in',
   version: (version: number) => `Version ${version}`,
   ofLibrary: 'from the library',

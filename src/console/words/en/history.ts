@@ -15,6 +15,7 @@ export const history = {
   drawAlso: 'Add a value',
   chartLost: 'The chart could not be loaded. Reload the page.',
   chooseWhat: 'Choose the values to show',
+  chooseWhatText: 'Any values of any devices stand in one picture: add them below.',
   noValues: 'No values in this period',
   noValuesText: 'Choose a longer or another period, or other values.',
   clockUnset: 'The clock of the gateway is not set. Values are stored once it knows the time.',

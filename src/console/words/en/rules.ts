@@ -12,7 +12,9 @@ export const rules = {
   newRule: 'New rule',
   allSuspended: 'All rules are suspended. None of them runs, not even after a restart.',
   noneYet: 'No rules yet',
-  noneYetText: 'A rule watches devices and sends them commands. It runs on the gateway, without a cloud.',
+  noneYetText:
+    'A rule watches devices and sends them commands, such as: charge the car when the sun gives more than the house needs. It runs on the gateway, without a cloud.',
+  seeTemplates: 'See the templates',
   everyDay: 'every day',
   whenLimit: (value: string, isBelow: boolean, limit: string, span: string, then: string) =>
     `When ${value} is ${isBelow ? 'below' : 'above'} ${limit}${span && ` for ${span}`}: ${then}`,
