@@ -380,7 +380,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.telemetry({ battery_soc: 50 });
     await notice.waitFor({ state: 'detached' });
     await device.leave();
-    await notice.getByText(/^The last value was received \d+ s ago\. Check its power/).waitFor();
+    await notice.getByText(/^The last value was received \d+ s ago \(.+\)\. Check its power/).waitFor();
     // What the gateway has not said itself is not told.
     await page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => void socket.close());
     await page.route('**/v3/connection*', (route) => route.abort());

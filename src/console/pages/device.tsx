@@ -5,7 +5,7 @@ import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { callFor } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type Counted, countedOf } from '../devices/roles.ts';
-import { ageText, typeName } from '../format.ts';
+import { ageText, momentText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, type LiveDevice } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
@@ -153,7 +153,8 @@ function Absence({ live }: { live: LiveDevice }) {
         : say.devices.lookAtPower;
   return (
     <Notice kind="warning">
-      {lastS > 0 && `${say.devices.lastValue(ageText(Math.max(0, slowNowS.value - lastS)))} `}
+      {lastS > 0 &&
+        `${say.devices.lastValue(ageText(Math.max(0, slowNowS.value - lastS)), momentText(lastS * 1_000))} `}
       {why}
     </Notice>
   );

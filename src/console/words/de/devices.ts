@@ -22,7 +22,7 @@ export const devices: typeof en.devices = {
   profile: 'Profil',
   anyProfile: 'Jedes Profil',
   offlineNoCommand: 'Das Gerät ist offline und nimmt keine Befehle an, bis es sich wieder verbindet.',
-  lastValue: (age) => `Der letzte Wert wurde vor ${age} empfangen.`,
+  lastValue: (age, at) => `Der letzte Wert wurde vor ${age} empfangen (${at}).`,
   noValueEver: 'Es wurde noch kein Wert empfangen. Die Verbindungsdaten stehen unter Einstellungen.',
   lookAtPower:
     'Prüfen Sie seine Stromversorgung und sein Netz. Seine letzten Einträge stehen unter Protokoll.',

@@ -21,7 +21,7 @@ export const devices = {
   profile: 'Profile',
   anyProfile: 'Any profile',
   offlineNoCommand: 'The device is offline and accepts no commands until it reconnects.',
-  lastValue: (age: string) => `The last value was received ${age} ago.`,
+  lastValue: (age: string, at: string) => `The last value was received ${age} ago (${at}).`,
   noValueEver: 'No value has been received yet. The connection details are under Settings.',
   lookAtPower: 'Check its power and network. Its last messages are under Logs.',
   scriptSilent: 'Its script is not running or cannot reach the device; see Logs.',
