@@ -40,6 +40,16 @@ describe('pages without content', { skip: findBrowser() === undefined && NO_BROW
     await page.getByRole('link', { name: /^Empty/ }).waitFor();
   });
 
+  test('say of a device without a past day that its line will follow', async (t) => {
+    const { gateway, page } = opened();
+    const device = await gateway.provision('Cellar');
+    t.after(() => device.leave());
+    await device.connect();
+    await device.telemetry({ battery_soc: 50 });
+    await visit(page, '#/devices/cellar');
+    await page.locator('.hero').getByText('The line of the last 24 hours').waitFor();
+  });
+
   test('offer no step that the role may not take', async (t) => {
     const { gateway } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {

@@ -79,6 +79,7 @@ function Day({
     part.map(({ index, value }) => `${xOf(index).toFixed(1)} ${yOf(value).toFixed(1)}`).join('L'),
   );
   const zero = yOf(Math.min(Math.max(0, scale.least), scale.most));
+  const isEmpty = timesS.length > 0 && !parts.some((line) => line.includes('L'));
   const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
   return (
     <>
@@ -96,6 +97,7 @@ function Day({
           ))}
           <path class="zero" d={`M0 ${isFilled ? zero : HEIGHT}H${WIDTH}`} />
         </svg>
+        {isEmpty && <span class="nothing">{say.devices.dayEmpty}</span>}
       </a>
       <p class="times" aria-hidden="true">
         {Array.from({ length: LABELS + 1 }, (_, index) => (

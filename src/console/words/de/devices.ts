@@ -101,6 +101,7 @@ export const devices: typeof en.devices = {
   raisedWhen: (conditions) => `Entsteht, wenn: ${conditions}`,
   parts: (names) => `Teile: ${names}`,
   now: 'Jetzt',
+  dayEmpty: 'Hier steht künftig der Verlauf der letzten 24 Stunden.',
   peakOfDay: 'Spitze in 24 h',
   chart: 'Diagramm',
   configuration: 'Konfiguration',

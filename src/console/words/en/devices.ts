@@ -97,6 +97,7 @@ export const devices = {
   raisedWhen: (conditions: string) => `Raised when: ${conditions}`,
   parts: (names: string) => `Components: ${names}`,
   now: 'Now',
+  dayEmpty: 'The line of the last 24 hours will stand here.',
   peakOfDay: 'Peak in 24 h',
   chart: 'Chart',
   configuration: 'Configuration',
