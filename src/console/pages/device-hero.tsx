@@ -86,7 +86,7 @@ function Day({
       <a
         class="day"
         href={`#/history/day/${encodeURIComponent(`${live.device.id}.${name}`)}`}
-        aria-label={say.devices.historyOf(title)}
+        aria-label={[say.devices.historyOf(title), ...(isEmpty ? [say.devices.dayEmpty] : [])].join('. ')}
       >
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
           {parts.map((line) => (
