@@ -44,6 +44,84 @@ describe('the strategy battery-reserve', () => {
   });
 });
 
+describe('the strategy battery-reserve for the morning and in a storm', () => {
+  const code = (more: Parameters<typeof scriptOf>[1]): string =>
+    scriptOf('battery-reserve', {
+      battery_soc: value('battery', 'soc'),
+      hold: action('battery', 'hold'),
+      release: action('battery', 'release'),
+      min_min: 0,
+      ...more,
+    });
+  const BERLIN = { latitude: 52.5, longitude: 13.4 };
+
+  test('keeps what is to be left at sunrise from sunset on, and releases it with the sun', async () => {
+    // In March the sun of Berlin is up from about 5:50 to 16:45 UTC.
+    const soc = (site: SimulatedSite) => (): void => site.measure('battery.soc', 40);
+    const evening = new SimulatedSite(Date.UTC(2026, 2, 1, 16, 30), BERLIN);
+    await evening.start(code({ reserve: 10, morning: 40 }));
+    await evening.pass(60, soc(evening), 30);
+    assert.equal(evening.last('battery'), 'release');
+    await evening.pass(1_800, soc(evening), 30);
+    assert.equal(evening.last('battery'), 'hold');
+    const morning = new SimulatedSite(Date.UTC(2026, 2, 1, 5, 30), BERLIN);
+    await morning.start(code({ reserve: 10, morning: 40 }));
+    await morning.pass(60, soc(morning), 30);
+    assert.equal(morning.last('battery'), 'hold');
+    await morning.pass(2_400, soc(morning), 30);
+    assert.equal(morning.last('battery'), 'release');
+  });
+
+  test('keeps the charge until sunrise at all hours while the location of the site is not known', async () => {
+    const site = new SimulatedSite(Date.UTC(2026, 2, 1, 12));
+    await site.start(code({ reserve: 10, morning: 40 }));
+    await site.pass(60, () => site.measure('battery.soc', 40));
+    assert.equal(site.last('battery'), 'hold');
+  });
+
+  test('fills the battery in a storm and keeps it for hours after, over a restart', async () => {
+    const site = new SimulatedSite();
+    const parameters = {
+      storm: value('weather', 'wind'),
+      storm_from: 20,
+      storm_h: 2,
+      storm_reserve: 90,
+      charge: setpoint('battery', 'charge', 'power'),
+    };
+    const at = (soc: number, wind?: number) => (): void => {
+      site.measure('battery.soc', soc);
+      if (wind !== undefined) site.measure('weather.wind', wind);
+    };
+    await site.start(code(parameters));
+    await site.pass(60, at(50, 19));
+    assert.equal(site.last('battery'), 'release');
+    await site.pass(60, at(50, 20));
+    assert.equal(site.last('battery'), 'charge 3000');
+    await site.pass(60, at(90, 25));
+    assert.equal(site.last('battery'), 'hold');
+    await site.pass(60, at(86, 10));
+    assert.equal(site.last('battery'), 'hold', 'not to and fro');
+    await site.start(code(parameters));
+    await site.pass(60, at(80, 10));
+    assert.equal(site.last('battery'), 'charge 3000');
+    await site.pass(2 * 3_600, at(80, 10), 30);
+    assert.equal(site.last('battery'), 'release');
+  });
+
+  test('keeps the charge of a storm when the charge is unknown, and has no storm without a warning', async () => {
+    const site = new SimulatedSite();
+    const parameters = { storm: value('weather', 'warning'), charge: setpoint('battery', 'charge', 'power') };
+    await site.start(code(parameters));
+    await site.pass(60, () => site.measure('battery.soc', 50));
+    assert.equal(site.last('battery'), 'release');
+    site.measure('weather.warning', 1);
+    await site.pass(60, () => site.measure('battery.soc', 50));
+    assert.equal(site.last('battery'), 'charge 3000');
+    await site.pass(SILENCE_S);
+    assert.equal(site.last('battery'), 'hold');
+  });
+});
+
 describe('the strategy peak-limit', () => {
   const code = (more: Parameters<typeof scriptOf>[1] = {}): string =>
     scriptOf('peak-limit', { meter: value('meter'), limit_w: 10_000, ...more });

@@ -59,48 +59,64 @@ export function scriptOf(id: string, parameters: Record<string, ScriptValues>): 
   return strategyScript(declared, { ...defaults, ...parameters }, textOf('shared.lua'));
 }
 
+/** What a rule has asked of an output of a device. */
+export interface Asked {
+  rule: string;
+  device: string;
+  name: string;
+  /** Null: it only limits. */
+  arguments: Readonly<Record<string, JsonValue>> | null;
+  max: Readonly<Record<string, number>>;
+  safe: string | undefined;
+  priority: number;
+  atMs: number;
+  untilMs: number;
+}
+
+const RULE = 'r';
+
+interface Rule {
+  id: string;
+  slug: string;
+}
+
+interface Location {
+  latitude: number;
+  longitude: number;
+}
+
+interface Release {
+  deviceId: string;
+  name: string;
+  output: string | null;
+}
+
+interface Running {
+  rule: RunningRule | undefined;
+  readonly answers: ReturnType<typeof answers>;
+  readonly watches: Map<string, Set<number>>;
+}
+
 export class SimulatedSite {
   readonly clock: TestClock;
   readonly commands: Commanded[] = [];
+  /** By rule and device: its newest request of each output, until it withdraws it. */
+  readonly asked = new Map<string, Asked>();
   readonly rejected = new Set<string>();
   /** Called with each command that a device has accepted. */
   onCommand: (command: Commanded) => void = () => undefined;
   readonly #startMs: number;
   readonly #values = new Map<string, { value: JsonValue; atMs: number }>();
-  readonly #watches = new Map<string, Set<number>>();
-  readonly #answers: ReturnType<typeof answers>;
-  #rule: RunningRule | undefined;
+  readonly #location: Location | undefined;
+  readonly #rules = new Map<string, Running>();
   readonly #arbiter: Arbiter;
   readonly #logged: string[] = [];
   #outputs = 0;
 
-  constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
+  constructor(wallMs = Date.UTC(2026, 2, 1, 8), location?: Location) {
     this.clock = new TestClock(wallMs);
+    this.#location = location;
     this.#startMs = this.clock.monotonicMs();
-    this.#answers = answers({
-      find_device: ({ idOrSlug }: { idOrSlug: string }) =>
-        ok({ id: idOrSlug, slug: idOrSlug, name: idOrSlug, type: 'LUA' }),
-      latest: (asked: { deviceId: string; name: string; relevanceMs: number }) => this.#latest(asked),
-      watch: ({ deviceId, watchId, name }: { deviceId: string; watchId: number; name: string }) => {
-        const key = `${deviceId}.${name}`;
-        this.#watches.set(key, (this.#watches.get(key) ?? new Set()).add(watchId));
-        return ok(null);
-      },
-      execute: (given: Execute) => this.#execute(given),
-      output_request: (given: OutputParameters) => this.#request(given),
-      output_release: ({
-        deviceId,
-        name,
-        output,
-      }: {
-        deviceId: string;
-        name: string;
-        output: string | null;
-      }) => {
-        this.#arbiter.release({ id: 'r', slug: 'r' }, deviceId, output ?? '', name);
-        return ok(null);
-      },
-    });
     this.#arbiter = new Arbiter({
       clock: this.clock,
       log: { warn: () => undefined },
@@ -122,20 +138,35 @@ export class SimulatedSite {
     return (this.clock.monotonicMs() - this.#startMs) / 1_000;
   }
 
-  /** What the rule has logged. */
+  /** What the rules have logged. */
   get said(): string[] {
-    return [...(this.#rule?.said() ?? []), ...this.#logged];
+    return [...[...this.#rules.values()].flatMap(({ rule }) => rule?.said() ?? []), ...this.#logged];
   }
 
-  /** Starts the rule, or starts it again with what it has stored. */
-  async start(code: string): Promise<void> {
-    this.#rule?.run.stop();
-    this.#arbiter.ruleEnded('r');
-    this.#watches.clear();
+  /** Starts a rule, or starts it again with what it has stored. */
+  async start(code: string, id = RULE): Promise<void> {
+    this.end(id);
+    const location = this.#location;
+    const running = this.#rules.get(id) ?? this.#newRule(id);
     // Days pass within seconds of real time, in which a script would have used up its share of the processor.
     const limits = { lua: { processorPermille: 1_000 } };
-    this.#rule = startRule(code, { clock: this.clock, answers: this.#answers, rule: { id: 'r' }, limits });
-    await this.#rule.idle();
+    running.rule = startRule(code, {
+      clock: this.clock,
+      answers: running.answers,
+      rule: { id },
+      site: { timeZone: 'UTC', ...(location && { location }) },
+      limits,
+    });
+    await running.rule.idle();
+  }
+
+  /** Ends a rule as a kill does: it withdraws nothing. */
+  end(id = RULE): void {
+    const running = this.#rules.get(id);
+    running?.rule?.run.stop();
+    running?.watches.clear();
+    if (running) running.rule = undefined;
+    this.#arbiter.ruleEnded(id);
   }
 
   /** A new value of `device.attribute`; the power of a device without a dot. */
@@ -143,8 +174,9 @@ export class SimulatedSite {
     const key = name.includes('.') ? name : `${name}.power`;
     const atMs = this.clock.wallMs();
     this.#values.set(key, { value: measured, atMs });
-    for (const watchId of this.#watches.get(key) ?? [])
-      this.#rule?.run.changed({ watchId, value: measured, timestampMs: atMs });
+    for (const { rule, watches } of this.#rules.values())
+      for (const watchId of watches.get(key) ?? [])
+        rule?.run.changed({ watchId, value: measured, timestampMs: atMs });
   }
 
   /** Lets time pass in steps; `before` measures what there is in each of them. */
@@ -152,10 +184,15 @@ export class SimulatedSite {
     const endS = this.nowS + durationS;
     while (this.nowS < endS) {
       before();
-      await this.#rule?.idle();
+      await this.idle();
       await this.clock.advance(stepS * 1_000);
-      await this.#rule?.idle();
+      await this.idle();
     }
+  }
+
+  /** Lets everything that is ready run. */
+  async idle(): Promise<void> {
+    for (const { rule } of this.#rules.values()) await rule?.idle();
   }
 
   /** Commands as `name` or `name value`, in order, each once until another one of the device follows. */
@@ -170,6 +207,31 @@ export class SimulatedSite {
     return this.changes(device).at(-1);
   }
 
+  #newRule(id: string): Running {
+    const watches: Running['watches'] = new Map();
+    const rule = { id, slug: id };
+    const own = answers({
+      find_device: ({ idOrSlug }: { idOrSlug: string }) =>
+        ok({ id: idOrSlug, slug: idOrSlug, name: idOrSlug, type: 'LUA' }),
+      latest: (asked: { deviceId: string; name: string; relevanceMs: number }) => this.#latest(asked),
+      watch: ({ deviceId, watchId, name }: { deviceId: string; watchId: number; name: string }) => {
+        const key = `${deviceId}.${name}`;
+        watches.set(key, (watches.get(key) ?? new Set()).add(watchId));
+        return ok(null);
+      },
+      execute: (given: Execute) => this.#execute(given),
+      output_request: (given: OutputParameters) => this.#request(rule, given),
+      output_release: ({ deviceId, name, output }: Release) => {
+        this.asked.delete(`${id} ${deviceId}`);
+        this.#arbiter.release(rule, deviceId, output ?? '', name);
+        return ok(null);
+      },
+    });
+    const running = { rule: undefined, answers: own, watches };
+    this.#rules.set(id, running);
+    return running;
+  }
+
   #latest({ deviceId, name, relevanceMs }: { deviceId: string; name: string; relevanceMs: number }) {
     const found = this.#values.get(`${deviceId}.${name}`);
     if (!found || this.clock.wallMs() - found.atMs > relevanceMs)
@@ -178,14 +240,26 @@ export class SimulatedSite {
   }
 
   /** As the gateway judges a request, for devices that take any command. */
-  #request({ deviceId, name, arguments: given, options }: OutputParameters): RuleAnswer {
+  #request(rule: Rule, { deviceId, name, arguments: given, options }: OutputParameters): RuleAnswer {
     const { priority, valid_s: validS, output, safe, min, max } = options;
     const { command, arguments: safeArguments } = safe as {
       command: string;
       arguments: OutputCommand['arguments'];
     };
+    const nowMs = this.clock.monotonicMs();
+    this.asked.set(`${rule.id} ${deviceId}`, {
+      rule: rule.id,
+      device: deviceId,
+      name,
+      arguments: given,
+      max: (max ?? {}) as Bounds,
+      safe: command,
+      priority: priority as number,
+      atMs: nowMs,
+      untilMs: nowMs + 1_000 * (validS as number),
+    });
     const answer = this.#arbiter.request({
-      rule: { id: 'r', slug: 'r' },
+      rule,
       deviceId,
       part: (output ?? '') as string,
       name,
