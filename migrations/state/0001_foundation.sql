@@ -222,6 +222,21 @@ CREATE TABLE rule (
   strategy         TEXT
 ) STRICT;
 
+-- Scripts that a rule had and has; the newest one is its present script.
+CREATE TABLE rule_version (
+  number           INTEGER PRIMARY KEY,
+  id               TEXT NOT NULL UNIQUE,
+  rule_id          TEXT NOT NULL REFERENCES rule (id) ON DELETE CASCADE,
+  created_at_ms    INTEGER NOT NULL,
+  -- name of who saved it
+  saved_by         TEXT,
+  runtime_version  TEXT NOT NULL,
+  exec_interval_ms INTEGER,
+  code             TEXT NOT NULL,
+  strategy         TEXT
+) STRICT;
+CREATE INDEX rule_version_by_rule ON rule_version (rule_id, number);
+
 -- `scope` is the id of a rule, or 'shared' or 'public' for what all rules share.
 CREATE TABLE rule_storage (
   scope         TEXT NOT NULL,

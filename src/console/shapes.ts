@@ -3,14 +3,14 @@ import type { CompiledManifest } from '../capabilities/blueprints/manifest.ts';
 import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
 import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
 import type { DryRunOnWire as DryRunReport } from '../capabilities/rules/dry-run-schema.ts';
-import type { RuleOnWire as Rule } from '../capabilities/rules/schema.ts';
+import type { RuleOnWire as Rule, RuleVersionOnWire as RuleVersion } from '../capabilities/rules/schema.ts';
 import type {
   StrategyEntryOnWire as StrategyEntry,
   StrategyOnWire as Strategy,
   StrategyParameterOnWire as StrategyParameter,
 } from '../capabilities/strategies/schema.ts';
 
-export type { DryRunReport, Rule, Strategy, StrategyEntry, StrategyParameter };
+export type { DryRunReport, Rule, RuleVersion, Strategy, StrategyEntry, StrategyParameter };
 export type {
   ClaimOnWire as Claim,
   MeOnWire as Me,

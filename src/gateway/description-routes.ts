@@ -23,6 +23,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
     unknown: 'device_not_found',
   },
   rule_id: { about: 'Id or slug of a rule.', schema: slugOrId('surplus-to-load'), unknown: 'rule_not_found' },
+  version_id: { about: 'The id of a version of a rule.', schema: UUID },
   blueprint_id: { about: 'The id of a blueprint.', schema: UUID },
   port_name: { about: 'Name of a serial port.', schema: word('rs485') },
   profile_id: { about: 'The id of a device profile.', schema: word('acme.flywheel') },

@@ -151,6 +151,9 @@ export const SCRIPT_LIMITS = {
     ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
+    /** Source: docs/interface/http.md#rules: of one rule, with the present one; and of all of them together. */
+    versions: 20,
+    versionBytes: 524_288,
     /** Source: docs/interface/lua-rules.md#check: of one script. */
     warnings: 50,
     /** Source: docs/interface/lua-rules.md#notifications: of one rule; so many at once, too. */

@@ -123,6 +123,7 @@ const LISTS: readonly List[] = [
   { path: '/v3/site/commands/executions', key: 'executions' },
   { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
+  { path: '/v3/site/rule_engine/rules/rule-0/versions', key: 'rule_versions' },
   { path: '/v3/site/outputs', key: 'outputs' },
   { path: '/v3/site/outputs/OUTPUT/changes', key: 'changes' },
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },

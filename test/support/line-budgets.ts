@@ -27,7 +27,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   'capabilities/notifications': 2_000,
   'capabilities/outputs': 1_230,
   'capabilities/provisioning': 800,
-  'capabilities/rules': 3_290,
+  'capabilities/rules': 3_480,
   'capabilities/site': 540,
   'capabilities/strategies': 700,
   'capabilities/targets': 5_210,

@@ -46,6 +46,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO target_request VALUES ('engine', 'r1', 1, '{}', 1);
   INSERT INTO carried_content VALUES ('ALERTS', 0, 1);
   INSERT INTO carried_change VALUES ('ALERTS', 1, 'gone');
+  INSERT INTO rule_version VALUES (1, 'version', 'rule', 1, 'anna', 'V3', NULL, 'return true', NULL);
   INSERT INTO rule_storage VALUES ('rule', 'key', '1');
   INSERT INTO output SELECT '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b34', id, '', '["set_mode"]', NULL, '["rule"]'
     FROM device WHERE slug = 'battery';

@@ -37,6 +37,17 @@ export interface Rule {
   readonly createdAtMs: EpochMs;
 }
 
+/** A script that a rule had, or has. */
+export interface RuleVersion {
+  readonly id: string;
+  readonly ruleId: string;
+  readonly createdAtMs: EpochMs;
+  /** Name of who saved it. */
+  readonly savedBy: string | undefined;
+  readonly script: RuleScript;
+  readonly strategy: RuleStrategy | undefined;
+}
+
 export interface Engine {
   readonly id: string;
   readonly state: EngineState;

@@ -35,6 +35,7 @@ export function ruleRoutes(options: RouteOptions): Route[] {
     ...changingRoutes(options),
     ...switchingRoutes(options),
     ...batchRoutes(options),
+    ...versionRoutes(options),
     dryRunRoute(options),
     checkRoute(options),
   ];
@@ -154,7 +155,12 @@ function changingRoutes(options: RouteOptions): Route[] {
       errors: ['409 already_exists', '422 rule_limit_reached'],
       handle: async (call) => {
         const { slug, script, disable } = call.body;
-        const rule = rules.create({ slug, script, disabled: disable ?? false });
+        const rule = rules.create({
+          slug,
+          script,
+          disabled: disable ?? false,
+          by: call.principal.origin.name,
+        });
         call.note({ rule_id: rule.id, rule_slug: rule.slug });
         return { rule: await answerSoon(options, rule) };
       },
@@ -180,9 +186,60 @@ function changingRoutes(options: RouteOptions): Route[] {
       role: CHANGES,
       body: wire.updateScriptBody,
       errors: ['404 rule_not_found'],
-      handle: async (call) => ({
-        rule: await answerSoon(options, rules.updateScript(ruleOf(options, call), call.body.script)),
-      }),
+      handle: async (call) => {
+        const by = call.principal.origin.name;
+        const rule = rules.updateScript(ruleOf(options, call), call.body.script, { by });
+        return { rule: await answerSoon(options, rule) };
+      },
+    }),
+  ];
+}
+
+function versionRoutes(options: RouteOptions): Route[] {
+  const { rules } = options;
+  const path = '/rules/{rule_id}/versions';
+  return [
+    route({
+      operation: 'list_rule_versions',
+      about: 'Extension: scripts that the rule had, newest first; the first one is its present script.',
+      answer: wire.ruleShapes.versions,
+      GET: enginePaths(path),
+      role: 'USER',
+      query: wire.listQuery,
+      errors: ['404 rule_not_found'],
+      handle: (call) => {
+        const rule = ruleOf(options, call);
+        const versions = rules.versions(rule);
+        return listed('rule_versions', versions, (one) => wire.versionToWire(one, versions[0]), call.query);
+      },
+    }),
+    route({
+      operation: 'get_rule_version',
+      about: 'Extension: one of them.',
+      answer: wire.ruleShapes.version,
+      GET: enginePaths(`${path}/{version_id}`),
+      role: 'USER',
+      errors: ['404 rule_not_found', '404 rule_version_not_found'],
+      handle: (call) => {
+        const rule = ruleOf(options, call);
+        const version = rules.requireVersion(rule, call.param('version_id'));
+        return { rule_version: wire.versionToWire(version, rules.versions(rule)[0]) };
+      },
+    }),
+    route({
+      operation: 'restore_rule_version',
+      about:
+        'Extension: gives the rule this script again, as its newest version; a running rule restarts with it.',
+      answer: wire.ruleShapes.one,
+      POST: enginePaths(`${path}/{version_id}/restore`),
+      role: CHANGES,
+      errors: ['404 rule_not_found', '404 rule_version_not_found'],
+      handle: async (call) => {
+        const rule = ruleOf(options, call);
+        const { script, strategy } = rules.requireVersion(rule, call.param('version_id'));
+        const by = call.principal.origin.name;
+        return { rule: await answerSoon(options, rules.updateScript(rule, script, { strategy, by })) };
+      },
     }),
   ];
 }
@@ -192,7 +249,7 @@ function switchingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'delete_rule',
-      about: 'Deletes the rule, its storage and its logs.',
+      about: 'Deletes the rule, its earlier versions, its storage and its logs.',
       answer: shape.nothing(),
       DELETE: enginePaths('/rules/{rule_id}'),
       role: CHANGES,

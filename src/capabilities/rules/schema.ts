@@ -12,6 +12,7 @@ import {
   type RuleCondition,
   type RuleLogEntry,
   type RuleScript,
+  type RuleVersion,
   RUNTIME_VERSIONS,
 } from './model.ts';
 
@@ -149,6 +150,21 @@ export function scriptToWire({ code: text, runtimeVersion, execIntervalMs }: Rul
   };
 }
 
+/** `newest`: the version that is the present script. */
+export function versionToWire(
+  { id, createdAtMs, savedBy, script: text, strategy }: RuleVersion,
+  newest: RuleVersion | undefined,
+) {
+  return {
+    id,
+    saved_at: formatTimestamp(createdAtMs),
+    saved_by: savedBy ?? null,
+    current: newest?.id === id,
+    script: scriptToWire(text),
+    ...(strategy && { strategy: { id: strategy.id, parameters: { ...strategy.parameters } } }),
+  };
+}
+
 /** An entry of a rule log as it stands on the wire. */
 export function logToWire({ ruleId, receivedAtMs, severity, message }: RuleLogEntry) {
   return {
@@ -202,6 +218,30 @@ const ruleShape = shape.named(
   },
 );
 
+const ruleVersionShape = shape.named(
+  'RuleVersion',
+  v.object({
+    id: shape.id(),
+    saved_at: shape.instant(),
+    saved_by: shape.about(v.nullable(v.string()), 'Name of who saved it; null: nobody who is known.'),
+    current: shape.about(v.boolean(), 'It is the present script of the rule.'),
+    script: scriptShape,
+    strategy: v.optional(
+      shape.about(
+        v.object({ id: v.string(), parameters: shape.anyObject() }),
+        'The strategy that this script was made from; absent for a script of your own.',
+      ),
+    ),
+  }),
+  {
+    id: '6c0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a12',
+    saved_at: '2026-03-01T08:00:00.123Z',
+    saved_by: 'anna',
+    current: true,
+    script: { code: Buffer.from('-- empty\n').toString('base64'), runtime_version: 'V3' },
+  },
+);
+
 const ruleLogShape = shape.named(
   'RuleLogEntry',
   v.object({
@@ -220,6 +260,7 @@ const ruleLogShape = shape.named(
   },
 );
 
+export type RuleVersionOnWire = v.InferOutput<typeof ruleVersionShape>;
 export type RuleOnWire = v.InferOutput<typeof ruleShape>;
 export type EngineOnWire = v.InferOutput<typeof ruleShapes.engine>['engine'];
 
@@ -240,6 +281,8 @@ export const ruleShapes = {
   several: v.object({ rules: v.array(ruleShape) }),
   list: shape.listOf('rules', ruleShape),
   logs: shape.listOf('logs', ruleLogShape),
+  versions: shape.listOf('rule_versions', ruleVersionShape),
+  version: v.object({ rule_version: ruleVersionShape }),
   log: ruleLogShape,
   script: v.object({ script: scriptShape }),
   check: v.object({

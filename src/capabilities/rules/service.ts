@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { formatDurationMs } from '../../lib/time.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type EpochMs, formatDurationMs } from '../../lib/time.ts';
 import { Emitter } from '../../lib/emitter.ts';
 import {
   alreadyExists,
@@ -25,12 +26,19 @@ import {
   type RuleRunner,
   type RuleScript,
   type RuleStrategy,
+  type RuleVersion,
 } from './model.ts';
 import { scriptWarnings } from './check/script-check.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
 
 /** A rule to be added. */
-export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & { strategy?: RuleStrategy };
+export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & Made;
+
+/** What a script comes from: a strategy, and the name of who saves it. */
+interface Made {
+  strategy?: RuleStrategy | undefined;
+  by?: string;
+}
 
 export interface DryRunRequest {
   /** Id or slug of the rule whose storage is used; undefined: an empty storage. */
@@ -51,6 +59,7 @@ interface RulesOptions extends Instruments {
   onLogsRemovedEarly?: (count: number) => void;
   limits?: Limits;
   newId?: () => string;
+  newVersionId?: () => string;
 }
 
 /** Nothing runs before `start`. */
@@ -168,7 +177,7 @@ export class Rules {
   }
 
   /** @throws GatewayError already_exists, rule_limit_reached */
-  create({ slug, script, disabled, strategy }: NewRule): Rule {
+  create({ slug, script, disabled, strategy, by }: NewRule): Rule {
     const { rules: limit } = this.#limits;
     requireUnderLimit('rule_limit_reached', `The site has ${limit} rules.`, this.#rules.size, limit);
     this.#requireFreeSlug(slug);
@@ -176,7 +185,10 @@ export class Rules {
     const fault = this.check(script);
     const createdAtMs = this.#options.clock.wallMs();
     const rule = { id: this.#newId(), slug, disabled, script, strategy, createdAtMs };
-    this.#store.insert(rule);
+    this.#options.database.transaction(() => {
+      this.#store.insert(rule);
+      this.#addVersion(rule, createdAtMs, by);
+    });
     this.#rules.set(rule.id, rule);
     this.#noteSyntax(rule, fault);
     this.#apply(rule);
@@ -196,13 +208,30 @@ export class Rules {
    * Replaces the whole script; a running rule starts again with it. Without a strategy, another text is a script of a
    * person's own.
    */
-  updateScript(rule: Rule, script: RuleScript, strategy?: RuleStrategy): Rule {
+  updateScript(rule: Rule, script: RuleScript, { strategy, by }: Made = {}): Rule {
     const fault = this.check(script);
     const kept = script.code === rule.script.code ? rule.strategy : undefined;
-    const updated = this.#put({ ...rule, script, strategy: strategy ?? kept });
+    const updated = { ...rule, script, strategy: strategy ?? kept };
+    const nowMs = this.#options.clock.wallMs();
+    this.#options.database.transaction(() => {
+      this.#store.update(updated, nowMs);
+      if (!isDeepStrictEqual(script, rule.script)) this.#addVersion(updated, nowMs, by);
+    });
+    this.#rules.set(rule.id, updated);
     this.#noteSyntax(updated, fault);
     this.#apply(updated);
     return updated;
+  }
+
+  /** Scripts that the rule had, newest first; the first one is its present script. */
+  versions(rule: Rule): RuleVersion[] {
+    return this.#store.versions(rule.id);
+  }
+
+  /** @throws GatewayError rule_version_not_found (404) */
+  requireVersion(rule: Rule, id: string): RuleVersion {
+    const message = `There is no version "${id.slice(0, 64)}" of this rule; only the newest are kept.`;
+    return requireFound('rule_version_not_found', message, this.#store.version(rule.id, id));
   }
 
   /** All or none. @throws GatewayError rule_not_found */
@@ -285,6 +314,13 @@ export class Rules {
     this.#store.update(rule, this.#options.clock.wallMs());
     this.#rules.set(rule.id, rule);
     return rule;
+  }
+
+  #addVersion({ id: ruleId, script, strategy }: Rule, createdAtMs: EpochMs, savedBy?: string): void {
+    this.#store.addVersion(
+      { id: (this.#options.newVersionId ?? randomUUID)(), ruleId, createdAtMs, savedBy, script, strategy },
+      this.#limits,
+    );
   }
 
   #shouldRun(rule: Rule): boolean {

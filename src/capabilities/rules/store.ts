@@ -1,5 +1,5 @@
 /** Rows of the rule engine, of rules, of the storage of scripts, and of the logs of rules. */
-import { and, asc, desc, gt, sql, sum } from 'drizzle-orm';
+import { and, asc, desc, gt, lt, sql, sum } from 'drizzle-orm';
 import { exactJson, parseExactJson } from '../../lib/json.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import {
@@ -14,8 +14,8 @@ import {
   type SqlDatabase,
 } from '../../platform/sqlite/index.ts';
 import { type LogSeverity, severityMask } from '../../protocol/device-log.ts';
-import type { Rule, RuleLogEntry, RuleStrategy } from './model.ts';
-import { rule, ruleEngine, ruleLog, ruleLogSize, ruleStorage } from './tables.ts';
+import type { Rule, RuleLogEntry, RuleStrategy, RuleVersion } from './model.ts';
+import { rule, ruleEngine, ruleLog, ruleLogSize, ruleStorage, ruleVersion } from './tables.ts';
 
 export type RuleStore = ReturnType<typeof createRuleStore>;
 
@@ -40,8 +40,69 @@ export function createRuleStore({ orm }: Database) {
     insert: (given: Rule): void => void insertRule.run(rowOf(given, given.createdAtMs)),
     update: (given: Rule, nowMs: EpochMs): void => void updateRule.run(rowOf(given, nowMs)),
     remove: (id: string): void => void deleteRule.run({ id }),
+    ...versionStatements(orm),
     /** Storage of scripts: JSON by scope and key. */
     values: createKeyValueStore<string>(orm, ruleStorage),
+  };
+}
+
+function versionStatements(orm: Database['orm']) {
+  const { number, ruleId, code, id } = ruleVersion;
+  const isOfRule = given(ruleId);
+  const insert = orm.insert(ruleVersion).values(placeholdersBut(ruleVersion, 'number')).prepare();
+  const newest = orm.select().from(ruleVersion).where(isOfRule).orderBy(desc(number)).prepare();
+  const sizes = orm
+    .select({ number, sizeBytes: sql<number>`octet_length(${code})` })
+    .from(ruleVersion)
+    .where(isOfRule)
+    .orderBy(desc(number))
+    .prepare();
+  const byId = orm
+    .select()
+    .from(ruleVersion)
+    .where(and(isOfRule, given(id)))
+    .prepare();
+  const removeOlder = orm
+    .delete(ruleVersion)
+    .where(and(isOfRule, lt(number, sql.placeholder('oldestKept'))))
+    .prepare();
+  return {
+    /** Newest first. */
+    versions: (of: string): RuleVersion[] => newest.all({ ruleId: of }).map(versionOf),
+    version: (of: string, versionId: string): RuleVersion | undefined => {
+      const row = byId.get({ ruleId: of, id: versionId });
+      return row && versionOf(row);
+    },
+    /** Adds the newest version, and removes the oldest beyond so many, and beyond so many bytes together. */
+    addVersion: (version: RuleVersion, keep: { versions: number; versionBytes: number }): void => {
+      const { script, strategy, savedBy = null, ...rest } = version;
+      const stored = { ...script, execIntervalMs: script.execIntervalMs ?? null };
+      const parameters = strategy === undefined ? null : exactJson(strategy);
+      insert.run({ ...rest, ...stored, savedBy, strategy: parameters });
+      const rows = sizes.all({ ruleId: version.ruleId });
+      let bytes = 0;
+      const firstGone = rows.findIndex(({ sizeBytes }, index) => {
+        bytes += sizeBytes;
+        return index >= keep.versions || (index > 0 && bytes > keep.versionBytes);
+      });
+      if (firstGone > 0)
+        removeOlder.run({ ruleId: version.ruleId, oldestKept: rows[firstGone - 1]?.number ?? 0 });
+    },
+  };
+}
+
+function versionOf({
+  number: _number,
+  strategy,
+  savedBy,
+  ...row
+}: typeof ruleVersion.$inferSelect): RuleVersion {
+  const { code, runtimeVersion, execIntervalMs, ...rest } = row;
+  return {
+    ...rest,
+    savedBy: savedBy ?? undefined,
+    script: { code, runtimeVersion, execIntervalMs: execIntervalMs ?? undefined },
+    strategy: strategy === null ? undefined : (parseExactJson(strategy) as RuleStrategy),
   };
 }
 

@@ -25,6 +25,21 @@ export const rule = sqliteTable('rule', {
   strategy: text('strategy'),
 });
 
+/** Scripts that rules had and have, the newest one included. */
+export const ruleVersion = sqliteTable('rule_version', {
+  /** Grows with every version. */
+  number: integer('number').primaryKey(),
+  id: text('id').notNull(),
+  ruleId: text('rule_id').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  /** Name of who saved it. */
+  savedBy: text('saved_by'),
+  runtimeVersion: text('runtime_version', { enum: RUNTIME_VERSIONS }).notNull(),
+  execIntervalMs: integer('exec_interval_ms').$type<DurationMs>(),
+  code: text('code').notNull(),
+  strategy: text('strategy'),
+});
+
 export const ruleStorage = sqliteTable(
   'rule_storage',
   {

@@ -80,6 +80,7 @@ function makingRoutes({ strategies, rules }: RouteOptions): Route[] {
           slug,
           disabled: disable ?? false,
           parameters,
+          by: call.principal.origin.name,
         });
         call.note({ rule_id: rule.id, rule_slug: rule.slug });
         return { rule: await answerWithRule(rules, rule) };
@@ -101,9 +102,9 @@ function makingRoutes({ strategies, rules }: RouteOptions): Route[] {
       ],
       handle: async (call) => {
         const rule = rules.require(call.param('rule_id'));
-        return {
-          rule: await answerWithRule(rules, strategies.updateParameters(rule, call.body.parameters)),
-        };
+        const by = call.principal.origin.name;
+        const updated = strategies.updateParameters(rule, call.body.parameters, by);
+        return { rule: await answerWithRule(rules, updated) };
       },
     }),
   ];

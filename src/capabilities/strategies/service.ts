@@ -49,16 +49,16 @@ export class Strategies {
   }
 
   /** @throws strategy_not_found, invalid_strategy_parameters, already_exists, rule_limit_reached */
-  createRule(id: string, rule: { slug: string; disabled: boolean; parameters: Given }): Rule {
-    const { slug, disabled, parameters } = rule;
-    return this.#options.rules.create({ slug, disabled, ...this.#made(id, parameters) });
+  createRule(id: string, rule: { slug: string; disabled: boolean; parameters: Given; by: string }): Rule {
+    const { slug, disabled, parameters, by } = rule;
+    return this.#options.rules.create({ slug, disabled, by, ...this.#made(id, parameters) });
   }
 
   /**
    * Those that are given replace those of the rule, null means the default; the rule starts again with them.
    * @throws rule_without_strategy (422), strategy_not_found, invalid_strategy_parameters
    */
-  updateParameters(rule: Rule, change: Given): Rule {
+  updateParameters(rule: Rule, change: Given, by: string): Rule {
     if (!rule.strategy)
       throw unprocessable(
         'rule_without_strategy',
@@ -66,7 +66,7 @@ export class Strategies {
       );
     const { id, parameters } = rule.strategy;
     const { script, strategy } = this.#made(id, { ...parameters, ...change });
-    return this.#options.rules.updateScript(rule, script, strategy);
+    return this.#options.rules.updateScript(rule, script, { strategy, by });
   }
 
   #made(id: string, given: Given) {

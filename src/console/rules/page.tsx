@@ -28,6 +28,7 @@ import {
 import { RuleFields } from './fields.tsx';
 import { RuleParameters } from './strategy-form.tsx';
 import { RuleBadge } from './state.tsx';
+import { RuleVersions } from './versions.tsx';
 import { say } from '../words/later.ts';
 
 const LOG_PAGE = 50;
@@ -74,6 +75,7 @@ export function RulePage({ name }: { name: string }) {
             />
             {may('USER') && !isGone && <RuleLogs rule={rule} />}
           </div>
+          {may('USER') && !isGone && <RuleVersions rule={rule} onRestored={() => setRound(round + 1)} />}
         </UnlessGone>
       )}
     </>

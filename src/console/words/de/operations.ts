@@ -78,6 +78,7 @@ export const operations: Texts = {
   remove_serial_port: 'Seriellen Anschluss entfernen',
   reset_device_configuration: 'Gerätekonfiguration zurücksetzen',
   restore_backup: 'Sicherung zurückspielen',
+  restore_rule_version: 'Zu einer früheren Fassung einer Regel zurückkehren',
   resume_rule_engine: 'Regeln fortsetzen',
   revoke_token: 'Zugriffstoken widerrufen',
   run_backup_plan: 'Nach Plan sichern',

@@ -120,6 +120,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['rule_limit_reached', most('Regeln')],
   ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
   ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
+  ['rule_version_not_found', text('Diese Fassung der Regel ist nicht mehr da.')],
   ['rule_without_strategy', text('Diese Regel hat ein eigenes Skript und keine Parameter.')],
   ['runtime_full', most('Geräte an diesem Modul')],
   [

@@ -46,6 +46,12 @@ export const rules: typeof enLater.rules = {
   isDeleted: 'Diese Regel wurde gelöscht.',
   somebodyElse:
     'Jemand anderes hat diese Regel gespeichert, während Sie geschrieben haben. Noch ist keine der beiden Fassungen verloren.',
+  versions: 'Frühere Fassungen',
+  noVersions: 'Das Skript wurde noch nicht geändert.',
+  savedBy: (name) => `von ${name}`,
+  differences: 'Unterschiede',
+  differencesHint: 'Zeilen mit − stehen nur in dieser Fassung, Zeilen mit + nur im heutigen Skript.',
+  restoreVersion: 'Zu dieser Fassung zurück',
   keepMine: 'Meine behalten',
   takeTheirs: 'Die andere nehmen',
   logNothing: 'Einträge der Regel erscheinen hier, sobald sie eintreffen.',
