@@ -47,6 +47,7 @@ export type {
   ReadOnWire as RegistersRead,
   TraceOnWire as FieldTrace,
 } from '../capabilities/modules/schema.ts';
+export type { HttpReadOnWire as HttpRead } from '../capabilities/device-search/schema.ts';
 export type { AnnouncedDeviceOnWire as AnnouncedDevice } from '../capabilities/announcements/schema.ts';
 export type { MadeGuestOnWire as MadeMqttGuest } from '../capabilities/mqtt-guests/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';

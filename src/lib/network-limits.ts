@@ -211,6 +211,8 @@ export const NETWORK_LIMITS = {
     httpAtOnce: 8,
     httpAnswerMs: 2_000,
     httpAnswerBytes: 65_536,
+    /** One address that a person waits for, as long as templates wait by default. */
+    httpReadMs: 5_000,
     /** Collecting answers to multicast DNS, and how many. */
     browseMs: 3_000,
     services: 500,

@@ -85,7 +85,7 @@ const unitId = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 const word = v.optional(v.pipe(v.string(), v.maxLength(255)));
 const register = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
 const scanRead = v.object({
-  kind: v.picklist(['input', 'holding']),
+  kind: v.picklist(['input', 'holding', 'coil', 'discrete']),
   start: register,
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(LIMITS.field.scanReadRegisters)),
 });

@@ -6,17 +6,15 @@ import { compileTemplate, parseTemplate } from '#library';
 import { createRandom } from '../../scripts/support/random.ts';
 import { imageMemory } from '../../scripts/simulate/device-image.ts';
 import {
+  FUNCTIONS,
   isComplete,
-  type Part,
   type RegisterRow,
   registerOf,
-  ROLES,
   templateText,
-  UNITS,
-  usesOf,
   valueOf,
   WORD_TYPES,
-} from '../../src/console/provision/template-text.ts';
+} from '../../src/console/provision/register-template.ts';
+import { type Part, ROLES, UNITS, usesOf } from '../../src/console/provision/template-text.ts';
 import { BLUEPRINT_CATEGORIES } from '../../src/lib/blueprint-categories.ts';
 import { problemsOf } from '../capabilities/blueprints/support.ts';
 import { books } from '../library/library-files.ts';
@@ -98,6 +96,22 @@ describe('the template of the register browser', () => {
     );
   });
 
+  test('has coils and discrete inputs as true or false, whatever was typed before', () => {
+    const bit = {
+      ...ROW,
+      function: 'COIL',
+      address: '65535',
+      type: 'u32',
+      factor: '10',
+      part: 'grid power',
+    } as const;
+    const text = templateText(HEAD, [bit, { ...bit, function: 'DISCRETE', address: '3' }]);
+    assert.match(text, /grid_power: { name: "Grid power", type: boolean, property: false, coil: 65535 }/);
+    assert.match(text, /grid_power_2: { name: "Grid power", type: boolean, property: false, discrete: 3 }/);
+    assert.doesNotMatch(text, /roles/);
+    assert.equal(valueOf(bit, [1]), 1);
+  });
+
   test('takes the transport and another port from the address', () => {
     const connection = (uri: string): unknown =>
       (parse(templateText({ ...HEAD, uri }, [ROW])) as { modbus: unknown }).modbus;
@@ -113,7 +127,7 @@ describe('the template of the register browser', () => {
     for (let round = 0; round < 200; round += 1) {
       const rows = Array.from({ length: random.integer(1, 12) }, (_, key): RegisterRow => ({
         key,
-        function: random.pick(['INPUT', 'HOLDING']),
+        function: random.pick(FUNCTIONS),
         address: random.pick(['0', '1', '40000', '65535', '65533', '99999', '-1', '1.5', '', ' 7 ']),
         type: random.pick(WORD_TYPES),
         isLowFirst: random.chance(0.5),
@@ -158,16 +172,23 @@ describe('the live value of a register', () => {
     ] as const)
       for (const isLowFirst of [false, true]) {
         const memory = imageMemory({ input: { 0: [...typed] } }, isLowFirst);
-        assert.equal(valueOf({ type, isLowFirst, factor }, [...memory.values()]), expected, type);
+        assert.equal(
+          valueOf({ function: 'INPUT', type, isLowFirst, factor }, [...memory.values()]),
+          expected,
+          type,
+        );
       }
     const words = [...imageMemory({ input: { 0: ['string8', 'AB 12'] } }, false).values()];
-    assert.equal(valueOf({ type: 'string8', isLowFirst: true, factor: '' }, words), 'AB 12');
+    assert.equal(
+      valueOf({ function: 'INPUT', type: 'string8', isLowFirst: true, factor: '' }, words),
+      'AB 12',
+    );
   });
 
   test('is none for words that do not fit, and no register lies behind the last one', () => {
-    assert.equal(valueOf({ type: 'u32', isLowFirst: false, factor: '' }, [1]), undefined);
-    assert.equal(valueOf({ type: 'u16', isLowFirst: false, factor: '0' }, [1]), undefined);
-    assert.equal(registerOf({ address: '65535', type: 'u16' }), 65_535);
-    assert.equal(registerOf({ address: '65535', type: 'u32' }), undefined);
+    assert.equal(valueOf({ function: 'INPUT', type: 'u32', isLowFirst: false, factor: '' }, [1]), undefined);
+    assert.equal(valueOf({ function: 'INPUT', type: 'u16', isLowFirst: false, factor: '0' }, [1]), undefined);
+    assert.equal(registerOf({ function: 'INPUT', address: '65535', type: 'u16' }), 65_535);
+    assert.equal(registerOf({ function: 'INPUT', address: '65535', type: 'u32' }), undefined);
   });
 });

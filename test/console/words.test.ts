@@ -18,6 +18,8 @@ const NO_PROSE = [
   'rules/words.ts',
   'service-worker.ts',
   'provision/template-text.ts',
+  'provision/register-template.ts',
+  'provision/json-template.ts',
 ];
 /** Said as they are in every language, or never read by people. */
 const EXCEPTED: readonly string[] = [

@@ -182,7 +182,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port
     test_serial_port remove_serial_port test_modbus_connection read_modbus_registers scan_modbus add_io_port test_io_port
-    remove_io_port upload_library_device delete_library_device search_devices
+    remove_io_port upload_library_device delete_library_device search_devices read_http_json
     start_device_trace get_device_trace stop_device_trace get_device_trace_image`,
 };
 

@@ -1,6 +1,7 @@
 /** Somebody looks for devices: the whole gateway with its own module, simulated devices on a network and a line. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { startImageDevice } from '../../scripts/simulate/image-device.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { NO_SERIAL_LINE, playModbus } from '../support/simulated-modbus.ts';
 import { refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
@@ -49,7 +50,7 @@ describe('looking for Modbus devices', () => {
     return read as Record<string, unknown>;
   };
 
-  test('registers are read while there is no device yet, and only by an INSTALLER', async () => {
+  test('registers are read while there is no device yet, and only by an INSTALLER', async (t) => {
     const reads = [
       { function: 'HOLDING', address: 40_000, count: 2 },
       { function: 'INPUT', address: 60_000 },
@@ -60,7 +61,7 @@ describe('looking for Modbus devices', () => {
     for (const wrong of [
       { uri },
       { uri, reads: [] },
-      { uri, reads: [{ function: 'COIL', address: 0 }] },
+      { uri, reads: [{ function: 'FILE', address: 0 }] },
       { uri, reads: [{ function: 'INPUT', address: 65_536 }] },
       { uri, reads: [{ function: 'INPUT', address: 0, count: LIMITS.field.scanReadRegisters + 1 }] },
       { uri, reads: Array.from({ length: LIMITS.field.scanReads + 1 }, () => reads[1]) },
@@ -69,6 +70,22 @@ describe('looking for Modbus devices', () => {
         refusal(await gateway.call('INSTALLER', 'POST', '/v3/modbus/read', wrong)),
         '400 invalid_body',
       );
+    const board = await startImageDevice(
+      { name: 'relays', registers: { coil: { 3: 1, 4: 0 }, discrete: { 7: 1 } } },
+      false,
+    );
+    t.after(() => board.close());
+    const bits = await readOf({
+      uri: board.address,
+      reads: [
+        { function: 'COIL', address: 3, count: 2 },
+        { function: 'DISCRETE', address: 7 },
+      ],
+    });
+    assert.deepEqual(bits['reads'], [
+      { function: 'COIL', address: 3, words: [1, 0] },
+      { function: 'DISCRETE', address: 7, words: [1] },
+    ]);
     const { usable, outcome, reads: found } = await readOf({ uri, reads });
     const words = (found as { words: number[] | null }[]).map((read) => read.words);
     assert.deepEqual([usable, outcome, words[0], words[1]], [true, 'ANSWERS', [0x5375, 0x6e53], null]);

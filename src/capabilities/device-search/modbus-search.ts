@@ -6,7 +6,7 @@ import type { Modules, ScanEnd, ScanOrder, ScanUnit } from '../modules/index.ts'
 import { endSentence } from '../modules/index.ts';
 import type { FoundDevice } from './model.ts';
 
-type Reads = NonNullable<ScanOrder['reads']>;
+type Reads = SearchQuestions['tcpReads'];
 type Line = Partial<Pick<ScanOrder, 'baud_rate' | 'parity' | 'stop_bits' | 'data_bits' | 'timeout_ms'>>;
 
 interface ModbusSearchOptions {

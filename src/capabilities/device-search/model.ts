@@ -26,6 +26,16 @@ export interface FoundDevice {
   connection: Record<string, string | number>;
 }
 
+/** What one address answered. */
+export interface HttpRead {
+  /** It answered with JSON. */
+  isUsable: boolean;
+  /** What happened, in a sentence. */
+  message: string;
+  /** The answer, which is JSON. */
+  text?: string;
+}
+
 export type SearchEvent =
   /** NETWORK: addresses that were tried; DEVICES: those that answered, and serial ports. */
   | { type: 'progress'; stage: 'NETWORK' | 'DEVICES'; done: number; total: number }

@@ -79,7 +79,14 @@ function narrowed({ address, prefix }: OwnNetwork, { narrowPrefix }: HostLimits)
   return { base: baseOf(numberOf(address) ?? 0, used), prefix: used, from: address };
 }
 
-function requireOwn(text: string, own: readonly OwnNetwork[]): Network {
+/** @throws GatewayError invalid_body for a host that is no address in a network of the gateway */
+export function requireOwnAddress(field: string, host: string, own: readonly OwnNetwork[]): void {
+  if (numberOf(host) === undefined)
+    throw invalidBody(field, `Field "${field}" has "${host}": must be a number such as 192.168.1.20.`);
+  requireOwn(host, own, field);
+}
+
+function requireOwn(text: string, own: readonly OwnNetwork[], field = 'networks'): Network {
   const [address = '', prefixText = '32'] = text.split('/');
   const number = numberOf(address);
   const prefix = Number(prefixText);
@@ -95,7 +102,7 @@ function requireOwn(text: string, own: readonly OwnNetwork[]): Network {
     networkText({ base: baseOf(numberOf(at) ?? 0, bits), prefix: bits }),
   );
   throw invalidBody(
-    'networks',
-    `Field "networks" has "${text}": must be part of a network of the gateway: ${known.join(', ')}.`,
+    field,
+    `Field "${field}" has "${text}": must be part of a network of the gateway: ${known.join(', ')}.`,
   );
 }

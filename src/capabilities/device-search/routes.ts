@@ -1,10 +1,10 @@
 import { route, type Route } from '../../platform/http/index.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { SearchEvent } from './model.ts';
-import { lineOf, SEARCH_ANSWER, searchBody } from './schema.ts';
+import { lineOf, readBody, readShape, readToWire, SEARCH_ANSWER, searchBody } from './schema.ts';
 import type { DeviceSearch } from './service.ts';
 
-/** The search for devices on the gateway's networks: an extension of the interface. */
+/** The search for devices on the gateway's networks, and a look at one answer: an extension of the interface. */
 export function deviceSearchRoutes(search: DeviceSearch): Route[] {
   return [
     route({
@@ -24,6 +24,18 @@ export function deviceSearchRoutes(search: DeviceSearch): Route[] {
           // nginx would pass on nothing before the end.
           'x-accel-buffering': 'no',
         }),
+    }),
+    route({
+      operation: 'read_http_json',
+      about:
+        'Reads JSON from a device in a network of the gateway, whether the library knows it or not. GET only.',
+      answer: readShape,
+      isReading: true,
+      POST: ['/v3/http/read'],
+      role: 'INSTALLER',
+      body: readBody,
+      errors: ['400 invalid_body'],
+      handle: async ({ body: { url }, signal }) => ({ read: readToWire(await search.read(url, signal)) }),
     }),
   ];
 }

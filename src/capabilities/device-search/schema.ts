@@ -1,10 +1,11 @@
 /** A search on the network as it stands on the wire: an extension of the interface. */
 import * as v from 'valibot';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';
-import type { SearchEvent, SearchOrder } from './model.ts';
+import type { HttpRead, SearchEvent, SearchOrder } from './model.ts';
 
 const MODBUS_PORTS = [502, 1_502];
 const LIST_MAX = 16;
+const URL_LENGTH = 2_048;
 
 const port = v.pipe(v.number(), v.integer('must be a whole number'), v.minValue(1), v.maxValue(65_535));
 const few = <Item extends v.GenericSchema>(item: Item) =>
@@ -37,6 +38,33 @@ export const searchBody = v.pipe(
     serialPorts: serial_ports,
   })),
 );
+
+export const readBody = v.pipe(
+  v.object({
+    url: shape.about(
+      shape.text(URL_LENGTH),
+      'Of a device in a network of the gateway, its host as a number, without user and password.',
+    ),
+  }),
+  shape.example({ url: 'http://192.168.1.20/status' }),
+);
+
+/** What an address answered. */
+export const readShape = v.object({
+  read: v.object({
+    usable: shape.about(v.boolean(), 'It answered with JSON.'),
+    message: shape.about(v.string(), 'What happened, in a sentence.'),
+    text: shape.about(v.nullable(v.string()), 'The answer, which is JSON.'),
+  }),
+});
+/** An answer as the console reads it. */
+export type HttpReadOnWire = v.InferOutput<typeof readShape>['read'];
+
+export const readToWire = ({ isUsable, message, text }: HttpRead): HttpReadOnWire => ({
+  usable: isUsable,
+  message,
+  text: text ?? null,
+});
 
 const foundShape = v.object({
   type: v.literal('found'),

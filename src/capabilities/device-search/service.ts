@@ -9,9 +9,10 @@ import { isOpen } from '../../platform/sockets/index.ts';
 import type { DeviceLibrary, SearchQuestions } from '../library/index.ts';
 import type { Modules } from '../modules/index.ts';
 import { EventQueue } from './event-queue.ts';
+import { readableUrl, readHttp } from './http-read.ts';
 import { foundAt, identifyByHttp } from './http-search.ts';
 import { ModbusSearch } from './modbus-search.ts';
-import type { FoundDevice, SearchEvent, SearchOrder } from './model.ts';
+import type { FoundDevice, HttpRead, SearchEvent, SearchOrder } from './model.ts';
 import { hostsToSearch } from './networks.ts';
 
 interface DeviceSearchOptions {
@@ -78,6 +79,12 @@ export class DeviceSearch {
         log.info('device search ended');
       });
     return events;
+  }
+
+  /** What an address in the gateway's networks answers. @throws GatewayError invalid_body (400) for any other address */
+  read(url: string, signal: AbortSignal): Promise<HttpRead> {
+    const { clock, networks = ownNetworks } = this.#options;
+    return readHttp(readableUrl(url, networks()), { clock, limits: this.#limits.deviceSearch }, signal);
   }
 
   async #search(

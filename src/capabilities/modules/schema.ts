@@ -73,7 +73,8 @@ export const testBody = v.pipe(
   v.transform((body) => orderOf(body, body.unit_id, body.unit_id)),
 );
 
-const FUNCTIONS = { INPUT: 'input', HOLDING: 'holding' } as const;
+const FUNCTIONS = ['INPUT', 'HOLDING', 'COIL', 'DISCRETE'] as const;
+const KINDS = { INPUT: 'input', HOLDING: 'holding', COIL: 'coil', DISCRETE: 'discrete' } as const;
 
 export const readBody = v.pipe(
   v.object({
@@ -82,7 +83,7 @@ export const readBody = v.pipe(
     reads: v.pipe(
       v.array(
         v.object({
-          function: v.picklist(['INPUT', 'HOLDING']),
+          function: v.picklist(FUNCTIONS),
           address: wholeNumber(0, 65_535),
           count: v.nullish(wholeNumber(1, scanReadRegisters), 1),
         }),
@@ -99,7 +100,7 @@ export const readBody = v.pipe(
   v.transform(({ reads, ...body }) => {
     const { runtime, order } = orderOf(body, body.unit_id, body.unit_id);
     const wanted = reads.map(({ function: kind, address: start, count }) => ({
-      kind: FUNCTIONS[kind],
+      kind: KINDS[kind],
       start,
       count,
     }));
@@ -164,11 +165,11 @@ export const readShape = v.object({
     message: shape.about(v.string(), 'What happened, in a sentence.'),
     reads: v.array(
       v.object({
-        function: v.picklist(['INPUT', 'HOLDING']),
+        function: v.picklist(FUNCTIONS),
         address: v.number(),
         words: shape.about(
           v.nullable(v.array(v.number())),
-          'In the order of the wire; null: the unit gave none.',
+          'In the order of the wire, 1 or 0 of coils and discrete inputs; null: the unit gave none.',
         ),
       }),
     ),
@@ -186,7 +187,7 @@ export function readOf(event: ScanUnit | ScanEnd, order: ScanOrder): ReadOnWire 
     outcome,
     message,
     reads: (order.reads ?? []).map(({ kind, start }, index) => ({
-      function: kind === 'input' ? 'INPUT' : 'HOLDING',
+      function: FUNCTIONS.find((name) => KINDS[name] === kind) ?? 'HOLDING',
       address: start,
       words: words?.[index] ?? null,
     })),

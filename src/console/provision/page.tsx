@@ -1,4 +1,5 @@
 /** Adds a device in steps: blueprint, name, connection, first values. */
+import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useStored } from '../ui.tsx';
@@ -10,6 +11,7 @@ import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { ChooseFromLibrary, LibraryForm } from './library.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
 import { SearchNetwork } from './search-network.tsx';
+import { JsonBrowser } from './json-browser.tsx';
 import { RegisterBrowser } from './register-browser.tsx';
 import { forget, type, typed } from '../new-device.ts';
 import { Waiting } from './waiting.tsx';
@@ -17,10 +19,16 @@ import { say } from '../words/later.ts';
 
 const STEPS = [say.everywhere.whatItIs, say.adding.nameAndPlace, say.everywhere.connection];
 
+/** Ways to read a device that is not in the library. */
+const BROWSERS: Readonly<Record<string, { title: string; Page: () => JSX.Element }>> = {
+  registers: { title: say.adding.registers.title, Page: RegisterBrowser },
+  json: { title: say.adding.json.title, Page: JsonBrowser },
+};
+
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
   const isModule = kind === 'module';
-  const isBrowsing = kind === 'registers' && may('INSTALLER');
+  const Browser = may('INSTALLER') ? BROWSERS[kind ?? ''] : undefined;
   const step = made
     ? 2
     : typed.value.blueprint === undefined && typed.value.template === undefined && !isModule
@@ -39,11 +47,11 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
         </a>
       </Empty>
     );
-  if (isBrowsing)
+  if (Browser)
     return (
       <>
-        <PageHead title={say.adding.registers.title} back={{ href: '#/add', text: say.devices.addDevice }} />
-        <RegisterBrowser />
+        <PageHead title={Browser.title} back={{ href: '#/add', text: say.devices.addDevice }} />
+        <Browser.Page />
       </>
     );
   return (
@@ -100,6 +108,8 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
         {may('INSTALLER') && (
           <p class="hint">
             <a href="#/add/registers">{say.adding.registers.link}</a>
+            {' · '}
+            <a href="#/add/json">{say.adding.json.link}</a>
           </p>
         )}
         <Card title={say.adding.whatIsIt}>

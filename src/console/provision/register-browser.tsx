@@ -1,30 +1,17 @@
 /** The register browser: reads registers of a device that the library lacks, and makes a template of those that have a name. */
-import { registersOf } from '../../lib/register-words.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { callFor } from '../api.ts';
 import { type, typed as adding } from '../new-device.ts';
 import { useModules } from './forms.tsx';
-import { go } from '../route.ts';
-import type { LibraryEntry, RegistersRead } from '../shapes.ts';
-import {
-  Button,
-  Card,
-  ErrorNotice,
-  Form,
-  InputField,
-  Notice,
-  SelectField,
-  useAction,
-  useRefresh,
-} from '../ui.tsx';
-import { Code, download } from '../ui/page-pieces.tsx';
+import type { RegistersRead } from '../shapes.ts';
+import { Button, Card, ErrorNotice, InputField, Notice, SelectField, useAction, useRefresh } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/later.ts';
+import { OwnTemplate } from './own-template.tsx';
 import { RowFields } from './register-row.tsx';
-import { isComplete, registerOf, type RegisterRow, templateText } from './template-text.ts';
+import { countOf, isComplete, registerOf, type RegisterRow, templateText } from './register-template.ts';
 
 const REFRESH_MS = 2_000;
-const YAML = 'application/yaml';
 const ROWS_MAX = 60;
 
 /** Words by the key of their row; null: the device gave none. */
@@ -36,12 +23,10 @@ interface Place {
   runtime: string;
 }
 
-const CATEGORIES = Object.entries(say.adding.registers.category).map(([value, text]) => ({ value, text }));
-
 const newRow = (key: number, before?: RegisterRow): RegisterRow => ({
   key,
   function: before?.function ?? 'HOLDING',
-  address: before ? String((registerOf(before) ?? 0) + registersOf(before.type)) : '0',
+  address: before ? String((registerOf(before) ?? 0) + countOf(before)) : '0',
   type: before?.type ?? 'u16',
   isLowFirst: before?.isLowFirst ?? false,
   factor: '',
@@ -89,7 +74,14 @@ export function RegisterBrowser() {
           </Button>
         </div>
       </Card>
-      <TemplateCard place={place.typed} rows={rows} />
+      <OwnTemplate
+        isNamed={rows.some(isComplete)}
+        textOf={(names) =>
+          templateText({ ...names, uri: place.typed.uri, unitId: Number(place.typed.unit) }, rows)
+        }
+        connection={{ address: place.typed.uri.trim(), unit_id: Number(place.typed.unit) }}
+        runtime={place.typed.runtime}
+      />
     </>
   );
 }
@@ -112,7 +104,7 @@ function useLive({ uri, unit, runtime }: Place, rows: readonly RegisterRow[]) {
       reads: asked.map(({ row, register }) => ({
         function: row.function,
         address: register,
-        count: registersOf(row.type),
+        count: countOf(row),
       })),
     };
     const read = await callFor<RegistersRead>('read', 'POST', '/v3/modbus/read', body, 'reads');
@@ -159,53 +151,5 @@ function PlaceFields({ typed, bound }: ReturnType<typeof useTyped<Place>>) {
         />
       )}
     </>
-  );
-}
-
-/** Names the template, and saves it as one of the owner's own. */
-function TemplateCard({ place, rows }: { place: Place; rows: readonly RegisterRow[] }) {
-  const { typed, bound } = useTyped(() => ({ name: '', maker: '', category: CATEGORIES[0]?.value ?? '' }));
-  const [saved, setSaved] = useState<LibraryEntry | undefined>(undefined);
-  const isNamed = rows.some(isComplete);
-  const text = templateText({ ...typed, uri: place.uri, unitId: Number(place.unit) }, rows);
-  const saving = useAction(async () => {
-    setSaved(undefined);
-    setSaved(await callFor('device', 'POST', '/v3/library/devices', new Blob([text], { type: YAML })));
-  });
-  const addDevice = (): void => {
-    const connection = { address: place.uri.trim(), unit_id: Number(place.unit) };
-    type({ template: saved?.id, name: typed.name, connection, runtime: place.runtime });
-    go('#/add');
-  };
-  return (
-    <Card title={say.adding.registers.template} data-test="own-template">
-      <p class="hint">{isNamed ? say.adding.registers.templateHint : say.adding.registers.nameFirst}</p>
-      {isNamed && (
-        <Form
-          action={saving}
-          submit={say.adding.registers.save}
-          isKept
-          buttons={
-            <Button onClick={() => download('template.yml', text, YAML)}>{say.everywhere.download}</Button>
-          }
-        >
-          <div class="pair">
-            <InputField label={say.adding.maker} {...bound('maker')} required maxLength={60} />
-            <InputField label={say.adding.registers.product} {...bound('name')} required maxLength={60} />
-          </div>
-          <SelectField label={say.adding.registers.kind} {...bound('category')} choices={CATEGORIES} />
-          <details class="more">
-            <summary>{say.adding.registers.show}</summary>
-            <Code text={text} />
-          </details>
-        </Form>
-      )}
-      {saved && (
-        <Notice kind="success">
-          <p>{say.adding.registers.saved(saved.name)}</p>
-          <Button onClick={addDevice}>{say.devices.addDevice}</Button>
-        </Notice>
-      )}
-    </Card>
   );
 }

@@ -1,34 +1,18 @@
 /** One value of the register browser: where it is, what it is now, and what it shall be called. */
-import { registersOf } from '../../lib/register-words.ts';
 import { numberText } from '../format.ts';
-import { DECIMAL } from '../typed-number.ts';
 import { Button, InputField, SelectField } from '../ui.tsx';
 import { say } from '../words/later.ts';
+import { MeaningFields, same } from './meaning-fields.tsx';
 import {
-  factorOf,
-  isText,
-  type Part,
+  countOf,
+  FUNCTIONS,
+  isBit,
+  isNumber,
   registerOf,
   type RegisterRow,
-  ROLES,
-  UNITS,
-  usesOf,
   valueOf,
   WORD_TYPES,
-} from './template-text.ts';
-
-const same = <Value extends string>(values: readonly Value[]): { value: Value; text: string }[] =>
-  values.map((value) => ({ value, text: value === '' ? '–' : value }));
-
-const PARTS: readonly { value: Part; text: string }[] = [
-  { value: '', text: '–' },
-  ...ROLES.flatMap((role) =>
-    usesOf(role).map((use) => ({
-      value: `${role} ${use}` as const,
-      text: say.adding.registers.partOf(say.site.role[role], say.adding.registers.use[use]),
-    })),
-  ),
-];
+} from './register-template.ts';
 
 interface RowProps {
   row: RegisterRow;
@@ -43,7 +27,7 @@ export function RowFields({ row, words, onChange, onRemove }: RowProps) {
     <li>
       <div class="register">
         <WireFields row={row} onChange={onChange} />
-        <MeaningFields row={row} onChange={onChange} />
+        <MeaningFields row={row} isNumber={isNumber(row)} onChange={onChange} />
       </div>
       <div class="actions">
         <output>{shown(row, words)}</output>
@@ -63,10 +47,7 @@ function WireFields({ row, onChange }: Pick<RowProps, 'row' | 'onChange'>) {
         name="function"
         value={row.function}
         onValue={(value) => onChange({ function: value })}
-        choices={[
-          { value: 'HOLDING', text: text.holding },
-          { value: 'INPUT', text: text.input },
-        ]}
+        choices={FUNCTIONS.map((value) => ({ value, text: text.functionOf[value] }))}
       />
       <InputField
         label={text.register}
@@ -79,14 +60,16 @@ function WireFields({ row, onChange }: Pick<RowProps, 'row' | 'onChange'>) {
         onValue={(value) => onChange({ address: value })}
         aria-invalid={registerOf(row) === undefined}
       />
-      <SelectField
-        label={text.type}
-        name="type"
-        value={row.type}
-        onValue={(value) => onChange({ type: value })}
-        choices={same(WORD_TYPES)}
-      />
-      {!isText(row.type) && registersOf(row.type) > 1 && (
+      {!isBit(row) && (
+        <SelectField
+          label={text.type}
+          name="type"
+          value={row.type}
+          onValue={(value) => onChange({ type: value })}
+          choices={same(WORD_TYPES)}
+        />
+      )}
+      {isNumber(row) && countOf(row) > 1 && (
         <SelectField
           label={text.order}
           name="order"
@@ -102,57 +85,12 @@ function WireFields({ row, onChange }: Pick<RowProps, 'row' | 'onChange'>) {
   );
 }
 
-/** What the value means, and what it shall be called. */
-function MeaningFields({ row, onChange }: Pick<RowProps, 'row' | 'onChange'>) {
-  const text = say.adding.registers;
-  const isNumber = !isText(row.type);
-  return (
-    <>
-      {isNumber && (
-        <InputField
-          label={text.factor}
-          name="factor"
-          {...DECIMAL}
-          placeholder="1"
-          value={row.factor}
-          onValue={(value) => onChange({ factor: value })}
-          aria-invalid={factorOf(row.factor) === undefined}
-        />
-      )}
-      <InputField
-        label={say.everywhere.name}
-        name="title"
-        maxLength={60}
-        value={row.title}
-        onValue={(value) => onChange({ title: value })}
-      />
-      {isNumber && (
-        <SelectField
-          label={text.unitOfValue}
-          name="unit_of_value"
-          value={row.unit}
-          onValue={(value) => onChange({ unit: value })}
-          choices={same(UNITS)}
-        />
-      )}
-      {isNumber && (
-        <SelectField
-          label={text.part}
-          name="part"
-          value={row.part}
-          onValue={(value) => onChange({ part: value })}
-          choices={PARTS}
-        />
-      )}
-    </>
-  );
-}
-
 function shown(row: RegisterRow, words: RowProps['words']): string {
   if (words === undefined) return '–';
   if (words === null) return say.adding.registers.noAnswer;
   const value = valueOf(row, words);
   if (value === undefined) return '–';
+  if (isBit(row)) return String(value);
   const raw = words.map((word) => word.toString(16).toUpperCase().padStart(4, '0')).join(' ');
   const now = typeof value === 'string' ? value : `${numberText(value)} ${row.unit}`.trim();
   return `${now} (${raw})`;

@@ -17,7 +17,12 @@ export type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
 type FieldLimits = Limits['field'];
 type Order = Pick<ToModule & { type: 'scan' }, 'reads' | 'models'>;
 
-const KINDS = { input: 'read_inputs', holding: 'read_holdings' } as const;
+const KINDS = {
+  input: 'read_inputs',
+  holding: 'read_holdings',
+  coil: 'read_coils',
+  discrete: 'read_discrete_inputs',
+} as const;
 
 export async function readDetails(
   ask: Ask,

@@ -39,6 +39,7 @@ const REFUSING: Record<string, number> = {
   test_modbus_connection: 422,
   scan_modbus: 422,
   read_modbus_registers: 422,
+  read_http_json: 400,
   // Nor a script of the device, whose exchanges could be traced.
   start_device_trace: 422,
   stop_device_trace: 404,

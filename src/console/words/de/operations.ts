@@ -89,6 +89,7 @@ export const operations: Texts = {
   suspend_rule_engine: 'Regeln anhalten',
   test_io_port: 'Anschluss testen',
   read_modbus_registers: 'Modbus-Register lesen',
+  read_http_json: 'JSON eines Geräts lesen',
   test_modbus_connection: 'Modbus-Verbindung testen',
   test_notification_channel: 'Kanal testen',
   start_device_trace: 'Mitschnitt an einem Gerät beginnen',

@@ -139,8 +139,14 @@ export const ofRequests: Readonly<Record<string, string>> = {
     'Feld „networks“ hat mehr als {1} Adressen. Durchsuchen Sie kleinere Netze nacheinander.',
   'Field "networks" has "{1}": must be such as 192.168.1.0/24.':
     'Feld „networks“ enthält „{1}“, muss aber aussehen wie 192.168.1.0/24.',
-  'Field "networks" has "{1}": must be part of a network of the gateway: {2}.':
-    'Feld „networks“ enthält „{1}“, muss aber Teil eines Netzes des Gateways sein: {2}.',
+  'Field "{1}" has "{2}": must be part of a network of the gateway: {3}.':
+    'Feld „{1}“ enthält „{2}“, muss aber in einem Netz des Gateways liegen: {3}.',
+  'Field "{1}" has "{2}": must be a number such as 192.168.1.20.':
+    'Feld „{1}“ enthält „{2}“, muss aber eine Nummer wie 192.168.1.20 sein.',
+  'Field "url" must be an address such as http://192.168.1.20/status.':
+    'Die Adresse muss wie http://192.168.1.20/status lauten.',
+  'Field "url" must be without user and password.':
+    'Die Adresse darf weder Benutzer noch Passwort enthalten.',
   'Field "to" must be later than "from".': 'Das Ende muss nach dem Anfang liegen.',
   'Field "from" must be earlier than "to", and in the past.':
     'Der Anfang muss vor dem Ende und in der Vergangenheit liegen.',

@@ -90,6 +90,10 @@ export const sentences: Readonly<Record<string, string>> = {
   '{1} is of runtime {2}; this rule has runtime {3}.':
     '{1} gehört zur Laufzeitumgebung {2}; diese Regel hat {3}.',
   '{1} did not answer.': '{1} hat nicht geantwortet.',
+  '{1} answers.': '{1} antwortet.',
+  '{1} answers, and not in JSON.': '{1} antwortet, aber nicht in JSON.',
+  '{1} answered {2}: it asks for a user and a password.':
+    '{1} antwortete mit {2}: Es verlangt Benutzer und Passwort.',
   '{1} did not answer within {2} s.': '{1} hat nicht innerhalb von {2} s geantwortet.',
   '{1} ended the connection before it had answered.': '{1} hat die Verbindung beendet, ohne zu antworten.',
   '{1} ended the connection.': '{1} hat die Verbindung beendet.',
