@@ -248,6 +248,13 @@ describe('a time series', () => {
     );
   });
 
+  test('names the type of each column, in one header and in one for each', async () => {
+    const several = query({ telemetry: [{ device: 'battery', attribute: ['alerts', 'battery_soc'] }] });
+    const { headers } = await gateway().request('USER', 'POST', QUERY, several, CSV);
+    assert.equal(headers.get('x-service-timeseries-data-types'), 'string_array,float');
+    assert.equal(headers.get('x-enapter-timeseries-data-types'), 'string_array, float');
+  });
+
   for (const [granularity, told] of [
     ['4.1m', '4m6s'],
     ['0.7h', '42m0s'],

@@ -38,6 +38,7 @@ describe('a path', () => {
     '/api/api/v3/site',
     '/v4/site',
     '/v3/Site',
+    '/V3/site',
     '/v3/site//',
     '/v3//site',
     '/v3/nothing',
@@ -155,6 +156,7 @@ describe('a body', () => {
       'application/json; charset=utf-8',
       'application/x-www-form-urlencoded',
       'text/plain',
+      'multipart/form-data',
       'x',
     ]) {
       const headers: Record<string, string> = type === undefined ? {} : { 'Content-Type': type };

@@ -53,24 +53,6 @@ export function exceptionText(code: number | bigint): string {
   return EXCEPTION_TEXTS.get(Number(code)) ?? `exception ${code}`;
 }
 
-/** As a script sees it. */
-export function scriptFaultOf(fault: ModbusFault): ScriptFault {
-  switch (fault.kind) {
-    case 'timeout':
-      return { text: 'timeout', number: 1 };
-    case 'connection_failed':
-      return { text: `connection failed: ${fault.reason}`, number: 2 };
-    case 'overloaded':
-      return { text: 'connection failed: too many requests are waiting', number: 2 };
-    case 'invalid_argument':
-      return { text: fault.reason, number: 3 };
-    case 'invalid_response':
-      return { text: `invalid response: ${fault.reason}`, number: 4 };
-    case 'exception':
-      return { text: exceptionText(fault.exceptionCode), number: 100 + fault.exceptionCode };
-  }
-}
-
 const SYSTEM_REASONS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ECONNRESET', 'connection reset'],
@@ -96,13 +78,25 @@ export function reasonOf(error: unknown): string {
 const KINDS = {
   timeout: { number: 1, prefix: '' },
   connection_failed: { number: 2, prefix: 'connection failed: ' },
-  /** More requests wait for a serial port than the limit. */
+  /** More requests wait for an address or a port than the limit. */
   overloaded: { number: 2, prefix: 'connection failed: ' },
   invalid_argument: { number: 3, prefix: '' },
+  invalid_response: { number: 4, prefix: 'invalid response: ' },
   not_supported: { number: 5, prefix: '' },
   /** More frames wait for a bus than the limit. */
   too_many_frames: { number: 7, prefix: '' },
 } as const;
+
+const EXCEPTION_NUMBER = 100;
+const TEXTS = { timeout: 'timeout', overloaded: 'too many requests are waiting' } as const;
+
+/** As a script sees it. */
+export function scriptFaultOf(fault: ModbusFault): ScriptFault {
+  if (fault.kind === 'exception')
+    return { text: exceptionText(fault.exceptionCode), number: EXCEPTION_NUMBER + fault.exceptionCode };
+  const { number, prefix } = KINDS[fault.kind];
+  return { text: prefix + ('reason' in fault ? fault.reason : TEXTS[fault.kind]), number };
+}
 
 /** A fault with the text and number of the device API. */
 export interface ScriptFault {

@@ -34,45 +34,6 @@ async function refusal(promise: Promise<unknown>): Promise<{ kind: string; probl
 describe('a command that is refused is neither recorded nor sent', () => {
   const rows: [title: string, name: string, options: RunOptions, kind: string, problems: unknown[]][] = [
     [
-      'it is not in the blueprint',
-      'sett_limit',
-      {},
-      'unprocessable',
-      [
-        {
-          code: 'command_not_found',
-          message: 'The device\'s blueprint has no command "sett_limit".',
-          details: { name: 'sett_limit' },
-        },
-      ],
-    ],
-    [
-      'the role is below its access level',
-      'erase',
-      { role: 'OWNER' },
-      'permission_denied',
-      [
-        {
-          code: 'insufficient_role',
-          message: 'This needs the role INSTALLER or higher.',
-          details: { required: 'INSTALLER', actual: 'OWNER' },
-        },
-      ],
-    ],
-    [
-      'a read-only caller asks for a command of the default level',
-      'ping',
-      { role: 'READONLY' },
-      'permission_denied',
-      [
-        {
-          code: 'insufficient_role',
-          message: 'This needs the role USER or higher.',
-          details: { required: 'USER', actual: 'READONLY' },
-        },
-      ],
-    ],
-    [
       'an argument is too large for a request',
       'set_limit',
       { arguments: { value: 1, mode: 'x'.repeat(65_536) } },
@@ -281,13 +242,6 @@ describe('a command that is sent', () => {
       arguments: { value: 5, mode: 'slow', pin: '***' },
     });
     assert.ok(!JSON.stringify(running.current()).includes('1234'));
-  });
-
-  test('may be of access level readonly for a read-only caller', async (t) => {
-    const bench = await startBench(t);
-    const device = bench.addDevice({ commands: COMMANDS });
-    await bench.run(device, 'look', { role: 'READONLY' });
-    assert.equal(bench.sent.length, 1);
   });
 
   test('may be answered before its publication is reported', async (t) => {

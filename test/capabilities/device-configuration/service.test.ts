@@ -19,27 +19,6 @@ describe('configuration is refused', () => {
         ]);
   });
 
-  test('for a role below the level of the group, for reading and writing', (t) => {
-    const { configuration, device, update } = startConfiguration(t);
-    const expected = ['insufficient_role: Configuration group "main" needs the role OWNER.'];
-    assert.deepEqual(
-      problemsOf(() => configuration.get(device, 'main', 'USER')),
-      expected,
-    );
-    assert.deepEqual(
-      problemsOf(() => update({ set: { limit: 1 } }, 'USER')),
-      expected,
-    );
-    assert.deepEqual(
-      problemsOf(() => configuration.resetAll(device, 'main', 'USER')),
-      expected,
-    );
-    assert.deepEqual(
-      problemsOf(() => configuration.get(device, 'other', 'READONLY')),
-      ['insufficient_role: Configuration group "other" needs the role USER.'],
-    );
-  });
-
   test('for names that the group does not have', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     assert.deepEqual(
@@ -61,14 +40,6 @@ describe('configuration is refused', () => {
     const set = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
     assert.equal(problemsOf(() => update({ set })).length, LIMITS.http.problems);
     assert.deepEqual(update({ reset: Array.from({ length: 1_000 }, () => 'limit') }), { limit: 5 });
-  });
-
-  test('for a name that is set and reset at once', (t) => {
-    const { update } = startConfiguration(t);
-    assert.deepEqual(
-      problemsOf(() => update({ set: { limit: 1 }, reset: ['limit'] })),
-      ['invalid_body: Parameter "limit" cannot be set and reset in one request.'],
-    );
   });
 
   const wrong: [parameter: string, value: unknown, reason: string][] = [
@@ -104,17 +75,6 @@ describe('configuration is refused', () => {
 });
 
 describe('configuration', () => {
-  test('shows defaults, set values and nothing of what is unset', (t) => {
-    const { configuration, device, update } = startConfiguration(t);
-    assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { limit: 5 });
-    assert.deepEqual(update({ set: { address: 'tcp://10.0.0.5:502', mode: 'manual' } }), {
-      address: 'tcp://10.0.0.5:502',
-      limit: 5,
-      mode: 'manual',
-    });
-    assert.deepEqual(configuration.get(device, 'main', 'INSTALLER', ['mode', 'tags']), { mode: 'manual' });
-  });
-
   test('never shows a sensitive value, but gives it to the device', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     assert.deepEqual(update({ set: { password: 'secret' } }), { limit: 5 });

@@ -103,29 +103,6 @@ describe('a configuration is refused', () => {
   });
 });
 
-describe('a Lua device is refused', () => {
-  test('without a runtime, on a device that is none, and with a blueprint that no module can run', async (t) => {
-    const setup = startProvisioning(t);
-    const { provisioning, upload, blueprints } = setup;
-    const script = await upload('', 'return 1');
-    const lua = (runtimeId: string, blueprintId: string) => () =>
-      provisioning.luaDevice({ name: 'L', runtimeId, blueprintId });
-    const { device } = await standalone(setup);
-    assert.throws(lua('nobody', script), refused('device_not_found'));
-    assert.throws(lua(device.id, script), refused('invalid_runtime'));
-    assert.throws(lua('gateway', blueprints.builtIn.empty), refused('invalid_blueprint'));
-    assert.throws(lua('gateway', '11111111-1111-4111-8111-111111111111'), refused('blueprint_not_found'));
-  });
-
-  test('when its slug is taken', async (t) => {
-    const { provisioning, upload } = startProvisioning(t);
-    const blueprintId = await upload('', 'return 1');
-    const create = () => provisioning.luaDevice({ name: 'L', slug: 'l', runtimeId: 'gateway', blueprintId });
-    create();
-    assert.throws(create, refused('already_exists', { field: 'slug', value: 'l' }));
-  });
-});
-
 describe('a module is refused', () => {
   test('when its hardware id belongs to a device of another type', async (t) => {
     const setup = startProvisioning(t);
@@ -232,16 +209,6 @@ describe('another configuration', () => {
     const fifth = await setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
     assert.deepEqual([isAccepted(setup, fourth), isAccepted(setup, fifth)], [false, true]);
     assert.equal(setup.revoked.length, 4);
-  });
-
-  test('has the same address', async (t) => {
-    const setup = startProvisioning(t);
-    const { device, configuration } = await standalone(setup);
-    const other = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
-    assert.deepEqual(
-      [other.hardwareId, other.channelId],
-      [configuration.hardwareId, configuration.channelId],
-    );
   });
 });
 

@@ -190,13 +190,4 @@ describe('rules', () => {
     assert.equal(rules.require(rule.id), rule);
     assert.throws(() => rules.require('A'), refused('rule_not_found'));
   });
-
-  test('are kept when their script has a fault, and their log names the line of it', async (t) => {
-    const records = await startRecords(t);
-    const rule = records.rules.create(newRule('a'));
-    records.rules.updateScript(rule, { ...rule.script, code: 'x = 1\nend' });
-    await records.clock.advance(1_000);
-    assert.deepEqual(records.messages(rule).length, 1);
-    assert.match(records.messages(rule)[0] ?? '', /^a\.lua:2: /);
-  });
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ROLES } from '../../../src/lib/role.ts';
 import { firstError, serve } from './support.ts';
 
 const SERVICE = 'X-Service-Auth-Token';
@@ -93,18 +92,6 @@ describe('roles', () => {
       details: { required: 'USER', actual: 'READONLY' },
     });
   });
-
-  for (const [path, needed] of [
-    ['/v3/things/slug/nudge', 'USER'],
-    ['/v3/things', 'OWNER'],
-  ] as const)
-    test(`every role below ${needed} is refused, every other one is not`, async (t) => {
-      const { ask } = await serve(t);
-      for (const role of ROLES) {
-        const { status } = await ask('POST', path, { token: role.toLowerCase(), body: '{"name":"a"}' });
-        assert.equal(status, ROLES.indexOf(role) < ROLES.indexOf(needed) ? 403 : 200, role);
-      }
-    });
 
   test('a refusal comes before the faults of query, path and body', async (t) => {
     const { ask } = await serve(t);
