@@ -54,6 +54,8 @@ export const STORAGE_LIMITS = {
     quarterS: 900,
     /** A price of a device holds until its next one, for an hour at most, as exchanges have hours, too. */
     priceHeldQuarters: 4,
+    /** The same weekday of so many weeks says what the site will use. */
+    forecastWeeks: 4,
     /** Per kWh or day, in any currency. */
     priceMost: 1_000_000,
     /** Some missed messages of a device that sends every minute. */

@@ -158,7 +158,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
     get_authority_pem get_authority_crt get_template_schema`,
   READONLY: `
-    get_connection get_rehearsal get_metrics get_energy get_energy_now get_energy_sources get_energy_tariffs get_site_attention list_alerts get_alert get_token
+    get_connection get_rehearsal get_metrics get_energy get_energy_now get_energy_forecast get_energy_sources get_energy_tariffs get_site_attention list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
     list_library_devices get_library_device get_library_template list_library_strategies
     get_library_strategy list_outputs get_output list_output_changes

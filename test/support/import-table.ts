@@ -419,6 +419,7 @@ export const TABLE: ImportTable = {
       mayImport: [
         'capabilities/*/schema.ts',
         'capabilities/*/dry-run-schema.ts',
+        'capabilities/*/forecast-schema.ts',
         'capabilities/*/manifest.ts',
       ],
       typesOnly: true,

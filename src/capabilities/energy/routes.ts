@@ -1,5 +1,6 @@
 import { route, type Route } from '../../platform/http/index.ts';
 import { sitePaths } from '../site/index.ts';
+import { forecastShape, forecastToWire } from './forecast-schema.ts';
 import * as wire from './schema.ts';
 import type { Energy } from './service.ts';
 import { updateTariffsBody } from './tariff-request.ts';
@@ -34,6 +35,16 @@ export function energyRoutes(energy: Energy): Route[] {
         const answer = await energy.balances({ fromS: seconds(from), toS: seconds(to), granularity }, signal);
         return { energy: wire.energyToWire(answer) };
       },
+    }),
+    route({
+      operation: 'get_energy_forecast',
+      about:
+        'Sun, consumption and price that are expected of today and tomorrow by hour, and what really came.',
+      answer: forecastShape,
+      GET: sitePaths('/energy/forecast'),
+      role: 'READONLY',
+      errors: ['404 site_not_found', '503 unavailable'],
+      handle: async ({ signal }) => ({ energy_forecast: forecastToWire(await energy.forecast(signal)) }),
     }),
     route({
       operation: 'get_energy_sources',

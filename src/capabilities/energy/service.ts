@@ -16,11 +16,13 @@ import {
 } from '../telemetry/index.ts';
 import { addBalance, type EnergyBalance, emptyBalance, addMinutes, type SourceColumns } from './balance.ts';
 import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
+import { type EnergyForecast, forecastDays } from './forecast.ts';
 import type { EnergySource } from './model.ts';
 import { ImplausibleValues, type Watched } from './implausible.ts';
 import { addMoney, type Money, noMoney } from './money.ts';
 import { powerNow, type PowerNow, SOC_BOUNDS } from './now.ts';
 import { unitFactor } from './profiles.ts';
+import { sunOf } from './schedule.ts';
 import { EnergySources } from './sources.ts';
 import { Tariffs } from './tariffs.ts';
 
@@ -142,6 +144,19 @@ export class Energy {
     } finally {
       this.#running--;
     }
+  }
+
+  /** Today and tomorrow. @throws GatewayError unavailable */
+  async forecast(signal: AbortSignal): Promise<EnergyForecast> {
+    const { clock, site } = this.#options;
+    const { timezone } = site.get();
+    const nowS = Math.floor(clock.wallMs() / 1_000);
+    const hasLoad = this.sources.all().some(({ role }) => role === 'load');
+    const hours = async (day: Bucket) =>
+      (await this.balances({ ...day, granularity: 'hour' }, signal)).buckets;
+    const { currency, importPrice } = await this.tariffs.ahead(nowS - DAY_S, nowS + 3 * DAY_S);
+    const ahead = { sunW: sunOf(this.#options), importPrice };
+    return { timezone, currency, days: await forecastDays({ hours, hasLoad, nowS, timezone }, ahead) };
   }
 
   #checkCost(fromS: EpochS, toS: EpochS, granularity: Granularity): void {

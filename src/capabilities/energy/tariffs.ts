@@ -7,6 +7,7 @@ import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import type { Prices } from './money.ts';
+import { priceOf, scheduleOf } from './schedule.ts';
 import { createTariffStore, type TariffStore } from './store.ts';
 import { type Price, type Tariff, type TariffBook, wallQuarters, weeklyTimes } from './tariff.ts';
 
@@ -20,7 +21,7 @@ interface TariffOptions {
   database: Database;
   devices: Devices;
   site: Pick<Site, 'get'>;
-  telemetry: Pick<Telemetry, 'quarters'>;
+  telemetry: Pick<Telemetry, 'latest' | 'quarters'>;
 }
 
 /** Of quarters of an hour: [from, to). */
@@ -79,8 +80,36 @@ export class Tariffs {
     });
   }
 
+  /**
+   * The import price of each quarter of [fromS, toS), as schedules of devices say it where there are any; without a
+   * tariff that of the first device with one. @throws GatewayError unavailable
+   */
+  async ahead(
+    fromS: EpochS,
+    toS: EpochS,
+  ): Promise<{ currency: string | undefined; importPrice: (quarter: number) => number | undefined }> {
+    const { currency, items } = this.#store.book();
+    if (items.length === 0) {
+      const schedule = priceOf(this.#options);
+      return { currency, importPrice: (quarter) => schedule?.(quarter * QUARTER_S) };
+    }
+    // Of whole quarters.
+    const prices = await this.prices(fromS - (fromS % QUARTER_S), toS - (toS % QUARTER_S), 'with schedules');
+    return {
+      currency,
+      importPrice: (quarter) => {
+        const price = prices.import[quarter - prices.firstQuarter];
+        return price === undefined || Number.isNaN(price) ? undefined : price;
+      },
+    };
+  }
+
   /** Prices of all quarters of [fromS, toS). @throws GatewayError unavailable */
-  async prices(fromS: EpochS, toS: EpochS): Promise<Prices> {
+  async prices(
+    fromS: EpochS,
+    toS: EpochS,
+    known: 'measured' | 'with schedules' = 'measured',
+  ): Promise<Prices> {
     const [from, to] = [Math.floor(fromS / QUARTER_S), Math.ceil(toS / QUARTER_S)];
     const unknown = (): Float64Array => new Float64Array(to - from).fill(Number.NaN);
     const prices = { firstQuarter: from, import: unknown(), export: unknown() };
@@ -88,6 +117,7 @@ export class Tariffs {
       const span = { from: Math.max(from, beginS / QUARTER_S), to: Math.min(to, endS / QUARTER_S) };
       const factor = 1 + tariff.vatPercent / 100;
       await this.#fill(prices.import, from, span, tariff.importPrice, factor);
+      if (known === 'with schedules') this.#fillAhead(prices.import, from, span, tariff.importPrice, factor);
       if (tariff.exportPrice) await this.#fill(prices.export, from, span, tariff.exportPrice, 1);
     }
     return prices;
@@ -147,6 +177,17 @@ export class Tariffs {
       const quarters = wallQuarters(timezone, span.from * QUARTER_S, span.to * QUARTER_S);
       for (const { quarter, weekday, minute } of quarters)
         put(quarter, isLow(weekday, minute) ? lowPrice : usual);
+    }
+  }
+
+  /** What the device of a price says itself of the future. */
+  #fillAhead(into: Float64Array, first: number, span: Span, price: Price, factor: number): void {
+    const device = this.#options.devices.get(price.deviceId ?? '');
+    if (price.kind !== 'DEVICE' || !device || price.attribute === null) return;
+    const schedule = scheduleOf(this.#options, device, price.attribute);
+    for (let at = span.from; at < span.to; at++) {
+      const plain = schedule?.(at * QUARTER_S);
+      if (plain !== undefined) into[at - first] = (plain + price.surchargePerKwh) * factor;
     }
   }
 

@@ -10,6 +10,7 @@ import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Attention, useAttention } from '../site/attention.tsx';
+import { ForecastPlace } from '../site/forecast-place.tsx';
 import { FirstSteps } from '../site/first-steps.tsx';
 import type { PowerNow } from '../site/energy.ts';
 import { SiteNow, usePower } from '../site/site-now.tsx';
@@ -78,6 +79,8 @@ export function OverviewPage() {
           {/* Who has a device comes to see how it is. */}
           {own.length > 0 && <FirstSteps known={attention.answer} />}
           <DeviceList devices={devices} own={own} sources={power.answer?.sources ?? []} />
+          {/* Last, so that it moves nothing when it comes. */}
+          {(power.answer?.sources ?? []).length > 0 && <ForecastPlace />}
         </>
       )}
     </>

@@ -90,12 +90,18 @@ export function energyText(energyWh: number): string {
   return `${text} ${prefix}Wh`;
 }
 
+const partsOf = (currency: string) =>
+  new Intl.NumberFormat(locale, { style: 'currency', currency }).formatToParts(0);
+
+/** `€` */
+export const currencySymbol = (currency: string): string =>
+  partsOf(currency).find(({ type }) => type === 'currency')?.value ?? currency;
+
 /** `12.40 €` */
 export function moneyText(amount: number, currency: string): string {
-  const parts = new Intl.NumberFormat(locale, { style: 'currency', currency }).formatToParts(0);
-  const symbol = parts.find(({ type }) => type === 'currency')?.value ?? currency;
+  const parts = partsOf(currency);
   const digits = parts.find(({ type }) => type === 'fraction')?.value.length ?? 0;
-  return `${numberAs(amount, digits)} ${symbol}`;
+  return `${numberAs(amount, digits)} ${currencySymbol(currency)}`;
 }
 
 export const percentText = (ratio: number | null): string =>

@@ -13,6 +13,7 @@ export { ofBox } from './de/of-box.ts';
 export { ports } from './de/ports.ts';
 export { targets } from './de/targets.ts';
 export { updates } from './de/updates.ts';
+export { forecast } from './de/forecast.ts';
 export { access } from './de/access.ts';
 export { adding } from './de/adding.ts';
 export { protocol } from './de/protocol.ts';

@@ -6,11 +6,23 @@ import { box } from './en/box.ts';
 import { ports } from './en/ports.ts';
 import { targets } from './en/targets.ts';
 import { updates } from './en/updates.ts';
+import { forecast } from './en/forecast.ts';
 import { access } from './en/access.ts';
 import { adding } from './en/adding.ts';
 import { protocol } from './en/protocol.ts';
 
-export const enLater = { rules, dryRun, box, ports, targets, updates, access, adding, protocol };
+export const enLater = {
+  rules,
+  dryRun,
+  box,
+  ports,
+  targets,
+  updates,
+  forecast,
+  access,
+  adding,
+  protocol,
+};
 
 /** All that is said. */
 export type Words = typeof en & typeof enLater;

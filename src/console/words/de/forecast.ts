@@ -1,0 +1,21 @@
+/** What is expected of today and tomorrow. In German. */
+import type { enLater } from '../en-later.ts';
+
+const LIST = new Intl.ListFormat('de-DE', { type: 'conjunction' });
+
+export const forecast: typeof enLater.forecast = {
+  title: 'Heute und morgen',
+  tomorrow: 'Morgen',
+  picture: 'Sonne, Verbrauch und Preis von heute und morgen nach Stunden',
+  amounts: (parts) => `Morgen: etwa ${LIST.format(parts)}.`,
+  sunOf: (energy) => `${energy} Sonne`,
+  loadOf: (energy) => `${energy} Verbrauch`,
+  prices: (cheapest, dearest) => `Bezug ist am billigsten ${cheapest} und am teuersten ${dearest}.`,
+  priceAt: (time, price) => `um ${time} (${price})`,
+  importPrice: 'Bezugspreis',
+  howDrawn: 'Blass oder gestrichelt: erwartet. Voll: gemessen.',
+  sunExpected: 'Sonne erwartet',
+  sunMeasured: 'Sonne gemessen',
+  loadExpected: 'Verbrauch erwartet',
+  loadMeasured: 'Verbrauch gemessen',
+};
