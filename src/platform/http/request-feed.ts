@@ -54,10 +54,13 @@ export class RequestFeed {
   };
   readonly #onResume = (): void => this.#feed();
   #pending: Buffer = NOTHING;
-  #pieceBytes = 0;
+  /** Last bytes of an unfinished head, which may hold the beginning of its end. */
+  #tail: Buffer = NOTHING;
   #requestsAhead = 0;
   /** So many bytes certainly belong to the body of the current request and hold no further one. */
   #bodyBytes = 0;
+  /** Until its turn comes: Node resumes a connection by itself once it has read a body. */
+  #isWaiting = false;
   #isEnded = false;
 
   /** Takes the place of Node's reader, which is set up already. */
@@ -69,10 +72,9 @@ export class RequestFeed {
     for (const parse of this.#parse) socket.off('data', parse);
   }
 
-  /** A request has begun, with a body of this declared length. */
+  /** A request has begun, with a body of this declared length; its head was the end of a piece. */
   expectBody(lengthBytes: number): void {
-    // A part of it was in the same piece where the end of the head came in two.
-    this.#bodyBytes = Math.max(0, lengthBytes - this.#pieceBytes);
+    this.#bodyBytes = lengthBytes;
   }
 
   /** Goes on after a response, when it is its turn. */
@@ -82,7 +84,12 @@ export class RequestFeed {
       return;
     }
     this.countAhead();
-    void this.#options.turns.next().then(() => this.#socket.resume());
+    this.#isWaiting = true;
+    void this.#options.turns.next().then(() => {
+      this.#isWaiting = false;
+      this.#socket.resume();
+      this.#feed();
+    });
   }
 
   /** One more request that was sent before the response to the last one. */
@@ -106,20 +113,27 @@ export class RequestFeed {
 
   #feed(): void {
     while (this.#pending.length > 0 && !this.#isEnded && !this.#socket.destroyed) {
-      if (this.#options.isBusy()) this.#socket.pause();
+      if (this.#isWaiting || this.#options.isBusy()) this.#socket.pause();
       // Paused here, or by Node until a body is read or a response is written.
       if (this.#socket.isPaused()) return;
-      const piece = this.#pending.subarray(0, this.#bodyBytes || this.#endOfNext());
-      this.#pieceBytes = piece.length;
+      const piece = this.#next();
       this.#pending = this.#pending.subarray(piece.length);
-      this.#bodyBytes = Math.max(0, this.#bodyBytes - piece.length);
       for (const parse of this.#parse) parse.call(this.#socket, piece);
     }
   }
 
-  /** Without an end there is no whole further request: all of it belongs to one. */
-  #endOfNext(): number {
-    const at = this.#pending.indexOf(END);
-    return at < 0 ? this.#pending.length : at + END.length;
+  /** As much of the body as has arrived; else what ends a head, wherever the network cut that end, or a part of a head. */
+  #next(): Buffer {
+    const pending = this.#pending;
+    const body = pending.subarray(0, this.#bodyBytes);
+    this.#bodyBytes -= body.length;
+    if (body.length > 0) return body;
+    const tailBytes = this.#tail.length;
+    const seam = Buffer.concat([this.#tail, pending.subarray(0, END.length - 1)]).indexOf(END);
+    const at = seam < 0 ? pending.indexOf(END) : seam - tailBytes;
+    const isWhole = seam >= 0 || at >= 0;
+    const piece = isWhole ? pending.subarray(0, at + END.length) : pending;
+    this.#tail = isWhole ? NOTHING : Buffer.concat([this.#tail, piece]).subarray(1 - END.length);
+    return piece;
   }
 }

@@ -297,6 +297,28 @@ describe('connections', () => {
     assert.equal(started, 21);
   });
 
+  test('start one request a turn of the event loop when they sent ahead, with a body too', async (t) => {
+    const { port, calls, release } = await serve(t);
+    const post = `POST /v3/things HTTP/1.1\r\n${TOKEN}Content-Length: 1\r\n\r\nx`;
+    const floods = await Promise.all(
+      Array.from({ length: 20 }, () => raw(t, port, `${WAIT}${post.repeat(20)}`)),
+    );
+    await until(() => calls.length === floods.length);
+    let [inTurn, most] = [0, 0];
+    // It begins in the middle of a turn, so that it sees two of them.
+    const count = (): void => {
+      if (++inTurn === 1) setImmediate(() => void (inTurn = 0));
+      most = Math.max(most, inTurn);
+    };
+    subscribe('http.server.request.start', count);
+    t.after(() => unsubscribe('http.server.request.start', count));
+    release();
+    const answers = (): number =>
+      floods.reduce((sum, { received }) => sum + (received().match(/HTTP\/1\.1 4/g)?.length ?? 0), 0);
+    await until(() => answers() === 400);
+    assert.ok(most <= 2, `${most} in one turn`);
+  });
+
   test('take requests wherever the network cut them', async (t) => {
     const { port, ask } = await serve(t);
     const body = JSON.stringify({ name: 'a\r\n\r\nb' });
