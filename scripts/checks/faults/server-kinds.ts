@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { generate } from 'mqtt-packet';
 import type { Problem } from '../world/journal.ts';
 import { createGatewayClient, type GatewayClient } from '../../support/gateway-client.ts';
-import { createTokens, anonymousBytes } from '../../support/gateway-process.ts';
+import { anonymousBytes, createTokens, processorMs } from '../../support/gateway-process.ts';
 import type { Box } from './box.ts';
 import { broken, controlWorks, type FaultKind } from './kind.ts';
 
@@ -11,8 +11,11 @@ import { broken, controlWorks, type FaultKind } from './kind.ts';
 const CALL_MS_MAX = 45_000;
 const DELETE_MS_MAX = 15_000;
 const BACKUP_MS_MAX = 60_000;
-/** Of a question to the gateway meanwhile. */
-const ANSWER_MS_MAX = 5_000;
+/**
+ * Processor time of the gateway between a question and its answer. Floods of this check and other programs make the answer
+ * late on a busy machine, too, but that costs the gateway nothing.
+ */
+const ANSWER_PROCESSOR_MS_MAX = 5_000;
 const MEMORY_BYTES_MAX = 400_000_000;
 const LOOK_MS = 100;
 const TRICKLE_MS = 500;
@@ -216,15 +219,18 @@ async function inTime(
 
 /** The gateway answers others meanwhile, and holds no more than it may. */
 function watchGateway(box: Box): { end: () => Problem[] } {
-  let [largestBytes, longestMs, askedMs, isAsking] = [0, 0, 0, false];
+  let [largestBytes, longestMs, isAsking] = [0, 0, false];
+  const usedMs = (): number => (box.gateway.hasExited ? 0 : processorMs(box.gateway.pid));
+  let usedBeforeMs = 0;
+  const noteAnswer = (): void => void (longestMs = Math.max(longestMs, usedMs() - usedBeforeMs));
   const ask = async (): Promise<void> => {
     isAsking = true;
-    askedMs = box.clock.monotonicMs();
+    usedBeforeMs = usedMs();
     await fetch(new URL('/healthz', box.home.baseUrl)).then(
       (response) => response.text(),
       () => undefined,
     );
-    longestMs = Math.max(longestMs, box.clock.monotonicMs() - askedMs);
+    noteAnswer();
     isAsking = false;
   };
   const timer = box.clock.setRepeating(LOOK_MS, () => {
@@ -234,9 +240,11 @@ function watchGateway(box: Box): { end: () => Problem[] } {
   return {
     end: () => {
       timer.cancel();
-      if (isAsking) longestMs = Math.max(longestMs, box.clock.monotonicMs() - askedMs);
+      if (isAsking) noteAnswer();
       return [
-        ...(longestMs > ANSWER_MS_MAX ? [broken(`answered others after ${longestMs.toFixed(0)} ms`)] : []),
+        ...(longestMs > ANSWER_PROCESSOR_MS_MAX
+          ? [broken(`worked ${longestMs.toFixed(0)} ms before it answered another caller`)]
+          : []),
         ...(largestBytes > MEMORY_BYTES_MAX ? [broken(`held ${(largestBytes / 1e6).toFixed(0)} MB`)] : []),
       ];
     },
