@@ -29,6 +29,8 @@ export const STORAGE_LIMITS = {
     readerIdleMs: 600_000,
     /** Measured: when a caller goes away, its thread ends within a second; so long the next one waits before it is refused. */
     readerLeavesMs: 2_000,
+    /** After so long no further old backup is removed from the target; the next backup goes on. */
+    removingMs: 300_000,
     /** An upload that nobody took over by then is forgotten. */
     uploadKeptMs: 86_400_000,
     /** A stick that does not answer is not waited for when the gateway stops. */

@@ -19,6 +19,7 @@ import {
   keepUpload,
   openBackup,
   type Rehearsal,
+  removeOld,
   restoreUpload,
   sftpKey,
   TargetError,
@@ -327,7 +328,7 @@ export class Backups {
       this.#failedAtMonotonicMs = undefined;
       this.#runs.inc({ result: 'good' });
       this.#log.info('backup made', { name, size_bytes: sizeBytes });
-      for (const old of namesToRemove(await target.names(), owner, plan.keep, name)) await target.remove(old);
+      await removeOld(target, namesToRemove(await target.names(), owner, plan.keep, name), clock);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       this.#runs.inc({ result: 'failed' });
@@ -352,7 +353,7 @@ export class Backups {
   /** Removes unfinished files, which may be the reason why the target has no room. */
   async #removeParts(target: BackupTarget): Promise<void> {
     try {
-      for (const part of partsOf(await target.names(), this.#owner())) await target.remove(part);
+      await removeOld(target, partsOf(await target.names(), this.#owner()), this.#options.clock);
     } catch (error) {
       this.#log.debug('parts of backups could not be removed', { error });
     }

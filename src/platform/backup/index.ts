@@ -13,5 +13,5 @@ export {
 export { type BackupOpener, createBackupOpener } from './opening.ts';
 export { endRehearsal, isRehearsalDue, type Rehearsal, rehearsalIn } from './rehearsal.ts';
 export { applyRestore, restoreFaultSince } from './take-over.ts';
-export type { BackupTarget } from './target.ts';
+export { type BackupTarget, removeOld } from './target.ts';
 export { createTarget, sftpKey, TargetError, targetProblem } from './targets.ts';

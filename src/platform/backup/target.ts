@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { unlessAbsent } from '../files/index.ts';
@@ -64,6 +65,22 @@ export class ReadBack {
     await pipeline(createReadStream(this.#path), sent);
     if (this.#bytes !== this.sizeBytes || sent.digest('hex') !== this.#hash.digest('hex'))
       throw new TargetError(NOT_SAME);
+  }
+}
+
+/**
+ * Removes files in order. After `removingMs` no further one begins, so that a slow place, or one that lists more than was ever
+ * stored, does not keep its caller for hours. @throws TargetError
+ */
+export async function removeOld(
+  target: BackupTarget,
+  names: readonly string[],
+  clock: Pick<Clock, 'monotonicMs'>,
+): Promise<void> {
+  const startedMs = clock.monotonicMs();
+  for (const name of names) {
+    if (clock.monotonicMs() - startedMs > LIMITS.backup.removingMs) return;
+    await target.remove(name);
   }
 }
 

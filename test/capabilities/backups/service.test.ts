@@ -1,6 +1,8 @@
 /** Backups by plan on a box where something else is wrong, too. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Backups } from '../../../src/capabilities/backups/index.ts';
@@ -135,6 +137,25 @@ test('a backup that a power cut left half written at the target is removed even 
   database.prepare('PRAGMA user_version = 9999').run();
   await backups.run();
   await until(() => saying('backup failed').length === 1 && readdirSync(folder).length === 0);
+});
+
+test('old files are removed from a slow target for minutes and not for as long as it lists some', async (t) => {
+  const { backups, clock, saying } = planned(t);
+  const listed = Array.from({ length: 9 }, (_, day) => `depot-x-2026020${day + 1}T000000Z.backup.part`);
+  let removed = 0;
+  const server = createServer((request, response) => {
+    if (request.method === 'PROPFIND')
+      return void response.end(listed.map((name) => `<href>/b/${name}</href>`).join(''));
+    if (request.method !== 'DELETE') return void response.writeHead(507).end();
+    removed += 1;
+    void clock.advance(LIMITS.backup.removingMs * 0.6).then(() => response.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  backups.update({ target: `http://127.0.0.1:${(server.address() as AddressInfo).port}/b` });
+  await backups.run();
+  await until(async () => !(await backups.status()).isRunning);
+  assert.deepEqual([saying('backup failed').length, removed], [1, 2]);
 });
 
 test('an upload for which the disk has no room is answered in words', async (t) => {
