@@ -219,7 +219,9 @@ CREATE TABLE rule (
   -- Lua source
   code             TEXT NOT NULL,
   -- JSON: id and parameters of the strategy that the code is made from
-  strategy         TEXT
+  strategy         TEXT,
+  -- whether its runs are traced; null: if it is made from a strategy
+  traced           INTEGER CHECK (traced IN (0, 1))
 ) STRICT;
 
 -- Scripts that a rule had and has; the newest one is its present script.

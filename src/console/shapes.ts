@@ -57,6 +57,10 @@ export type {
 } from '../capabilities/provisioning/schema.ts';
 export type { EngineOnWire as Engine } from '../capabilities/rules/schema.ts';
 export type {
+  RuleRunOnWire as RuleRun,
+  RuleRunStepOnWire as RuleRunStep,
+} from '../capabilities/rules/run-schema.ts';
+export type {
   IoPortOnWire as IoPort,
   SerialPortOnWire as SerialPort,
 } from '../capabilities/module-ports/schema.ts';

@@ -110,6 +110,7 @@ function startRules(
     callRecordedMethod: createRecordedMethods(asked, callMethod),
     clock,
     appendLog: (ruleId, severity, message) => rules.logs.append(ruleId, severity, message),
+    keepRuns: (ruleId, runs) => rules.keepRuns(ruleId, runs),
     onEnded,
   });
   rules.start(sandbox);

@@ -209,6 +209,26 @@ export const SCRIPT_LIMITS = {
     clockCatchUpMs: 600_000,
     /** A job of the calendar looks at the clock this often, so that a jump of it is noticed. */
     calendarCheckMs: 60_000,
+    /** Source: docs/interface/http.md#rules. */
+    trace: {
+      /** Runs that acted otherwise than the one before, and others; characters of all of them. */
+      changes: 25,
+      others: 25,
+      length: 32_768,
+      /** Steps of one run, and their characters. */
+      steps: 50,
+      runLength: 8_192,
+      /** Characters of a value or text. */
+      valueLength: 256,
+      /** Functions of events whose attribute is known. */
+      watches: 200,
+      /** The sandbox gives the runs within this time. */
+      answerMs: 2_000,
+      /** A run by hand waits for one that goes on. */
+      freeMs: 1_000,
+      /** A run by hand is waited for: the time of one call, and some more. */
+      byHandMs: 12_000,
+    },
     dryRun: {
       /** A week shows what a rule does on every day of it. */
       periodMs: 7 * 86_400_000,

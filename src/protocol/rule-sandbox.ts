@@ -9,6 +9,9 @@
  * does comes with `state`, what it logs with `log`. `generation` is a number of the gateway's choice that grows
  * with every `start` of a rule; it comes back with `state` and `log`, so that late messages can be told apart.
  *
+ * Traces. What runs of a rule saw and did stays in its thread until `trace` asks for it, or the script ends; `run_now` runs
+ * its functions at once. Both are answered by `runs` with their `id`.
+ *
  * Requests. A rule that needs the gateway asks with `request`; the gateway answers each one, in any order, with
  * `answer`: what stands above the method in `RuleMethods` (null where nothing does), or an error, which is a text
  * for the script. `run` numbers the lives of scripts: when one ends, for whatever reason, `run_ended` is sent, its
@@ -27,6 +30,7 @@ import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
 import type { NotifyParameters } from './notification.ts';
 import type { OutputParameters } from './output.ts';
 import { exactJson, parseExactJson } from '../lib/json.ts';
+import type { TracedRun } from './rule-trace.ts';
 import type { JsonValue } from './telemetry.ts';
 
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
@@ -77,6 +81,17 @@ export interface RuleScript {
   code: string;
   /** V1 only. */
   execIntervalMs: DurationMs;
+  /** What it sees and does is traced. */
+  isTraced?: boolean;
+}
+
+/** Traced runs of one life of a script, the newest first. */
+export interface RunsReport {
+  /** Of the `trace` or `run_now` that asked; absent: the script has ended, and these are its last runs. */
+  id?: number;
+  runs: TracedRun[];
+  /** Why nothing was run: it runs already, or has no function to run. */
+  refusal?: 'running' | 'nothing';
 }
 
 export interface RuleLogEntry {
@@ -193,8 +208,10 @@ export type ToSandbox =
   /** Also for a rule that runs: it is started afresh with what is said now. */
   | { type: 'start'; rule: RuleScript; generation: number }
   | { type: 'stop'; ruleId: string }
-  /** A new slug; the script goes on. */
-  | { type: 'rename'; ruleId: string; slug: string }
+  /** A new slug, or another wish to trace; the script goes on. */
+  | { type: 'update'; ruleId: string; slug: string; isTraced: boolean }
+  /** Each is answered by `runs`; a rule that does not run is started by the second. */
+  | { type: 'trace' | 'run_now'; ruleId: string; id: number }
   /** V3 rules start again when the time zone is another one. */
   | { type: 'site'; site: SandboxSite }
   | ({ type: 'answer'; id: number } & RuleAnswer)
@@ -209,6 +226,7 @@ export type FromSandbox =
   | { type: 'log'; ruleId: string; generation: number; entries: RuleLogEntry[] }
   | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleRequest)
   | { type: 'run_ended'; ruleId: string; run: number }
+  | ({ type: 'runs'; ruleId: string } & RunsReport)
   | ({ type: 'dry_run_request'; dryRun: number; id: number } & RecordedRequest)
   | { type: 'dry_run_over'; dryRun: number; report: DryRunReport }
   /** Every minute, for metrics. */
@@ -256,8 +274,9 @@ export function decodeAnswer(content: string): RuleAnswer {
   return parseExactJson(content) as RuleAnswer;
 }
 
-const TO_SANDBOX = 'start stop rename site answer changed dry_run dry_run_end dry_run_answer'.split(' ');
-const FROM_SANDBOX = 'state log request run_ended status dry_run_request dry_run_over'.split(' ');
+const TO_SANDBOX =
+  'start stop update trace run_now site answer changed dry_run dry_run_end dry_run_answer'.split(' ');
+const FROM_SANDBOX = 'state log request run_ended runs status dry_run_request dry_run_over'.split(' ');
 
 /** Both ends are ours: only the kind of message is judged. @throws Error for anything else */
 export function decodeToSandbox(payload: string | Uint8Array): SandboxOrder {

@@ -96,12 +96,15 @@ const gateway = useTestGateway(WITH_SANDBOX, async (started) => {
   const code = Buffer.from(HOLDING).toString('base64');
   const script = { code, runtime_version: 'V3' };
   await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', { slug: 'holding', script });
+  await ok('OWNER', 'PATCH', '/v3/site/rule_engine/rules/holding', { traced: true });
   const held = async (): Promise<{ id: string; command?: object }[]> =>
     (await ok('READONLY', 'GET', '/v3/site/outputs'))['outputs'] as never;
   await until(async () => {
     const outputs = await held();
     return outputs[0]?.command !== undefined;
   });
+  const runs = '/v3/site/rule_engine/rules/holding/runs';
+  await until(async () => Number((await ok('USER', 'GET', runs))['total_count']) >= 3);
   await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/holding/disable');
   outputId = (await held())[0]?.id ?? '';
   const changes = `/v3/site/outputs/${outputId}/changes`;
@@ -124,6 +127,7 @@ const LISTS: readonly List[] = [
   { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/versions', key: 'rule_versions' },
+  { path: '/v3/site/rule_engine/rules/holding/runs', key: 'runs' },
   { path: '/v3/site/outputs', key: 'outputs' },
   { path: '/v3/site/outputs/OUTPUT/changes', key: 'changes' },
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },
@@ -167,7 +171,9 @@ test('every list of the interface is among those that are tried', async () => {
   );
   assert.ok(lists.every(({ paths: [path] }) => path in paths));
   const tried = new Set(
-    LISTS.map(({ path }) => path.replace(/battery|rule-0|OUTPUT/, '{}').replace('/v3/sites', '/v3/site')),
+    LISTS.map(({ path }) =>
+      path.replace(/battery|rule-0|holding|OUTPUT/, '{}').replace('/v3/sites', '/v3/site'),
+    ),
   );
   const canonical = (path: string): string =>
     path

@@ -166,7 +166,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,
   USER: `
-    list_rule_versions get_rule_version acknowledge_alert acknowledge_alerts snooze_alert create_token`,
+    list_rule_runs list_rule_versions get_rule_version acknowledge_alert acknowledge_alerts snooze_alert create_token`,
   OWNER: `
     get_problem_report end_rehearsal get_backup_plan get_update import_telemetry update_energy_sources update_energy_tariffs
     get_notification_channel get_notification_delivery get_audit_entry
@@ -179,7 +179,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     make_library_blueprint list_library_updates show_strategy_script create_strategy_rule
     update_rule_parameters restore_rule_version`,
   INSTALLER: `
-    create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
+    run_rule create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port
     test_serial_port remove_serial_port test_modbus_connection read_modbus_registers scan_modbus add_io_port test_io_port
     remove_io_port upload_library_device delete_library_device search_devices read_http_json

@@ -35,11 +35,7 @@ async function asked(t: TestContext, [title, path, body]: (typeof WAYS)[number])
   const served = await serve(t, {
     clock: site.clock,
     devices: site.devices,
-    routes: ruleRoutes({
-      rules: site.rules,
-      devices: site.devices,
-      site: { get: () => ({ timezone: 'UTC' }) as never },
-    }),
+    routes: ruleRoutes({ ...site, site: { get: () => ({ timezone: 'UTC' }) as never } }),
   });
   const answer = served.ask('OWNER', 'POST', path, body).then(({ body: told }) => {
     const { rule, rules } = told as { rule?: WireRule; rules?: WireRule[] };

@@ -420,6 +420,7 @@ export const TABLE: ImportTable = {
         'capabilities/*/schema.ts',
         'capabilities/*/dry-run-schema.ts',
         'capabilities/*/forecast-schema.ts',
+        'capabilities/*/run-schema.ts',
         'capabilities/*/manifest.ts',
       ],
       typesOnly: true,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { Scripts } from '../../src/scripting/lua/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
+import type { RuleTrace } from '../../src/scripting/rule-sandbox/rule-trace.ts';
 import { createRuleLog } from '../../src/scripting/rule-sandbox/rule-log.ts';
 import { createRun, type Run } from '../../src/scripting/rule-sandbox/rule-run.ts';
 import type { RunEnd } from '../../src/scripting/rule-sandbox/thread-messages.ts';
@@ -76,6 +77,7 @@ export function startRule(
     answers?: Partial<Record<RuleMethod, Responder>>;
     rule?: Partial<RuleScript>;
     site?: SandboxSite;
+    trace?: RuleTrace;
     limits?: { lua?: Partial<Limits['lua']>; rules?: Partial<Limits['rules']> };
   } = {},
 ): RunningRule {
@@ -110,6 +112,7 @@ export function startRule(
     site: () => options.site ?? { timeZone: 'UTC' },
     limits,
     log,
+    ...(options.trace && { trace: options.trace }),
     send: (request, answered) => {
       messages.push(request);
       const together = request.method === 'several' && !responders.several;

@@ -152,7 +152,7 @@ export function deviceOf({ devices }: MethodsOptions, { deviceId }: { deviceId: 
 }
 
 /** The declared name for a name or alias. */
-function declaredName(
+export function declaredName(
   declared: Readonly<Record<string, { aliases: readonly string[] }>>,
   nameOrAlias: string,
 ): string | undefined {

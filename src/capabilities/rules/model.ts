@@ -3,6 +3,7 @@ import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 import type { RuleScript as SandboxScript } from '../../protocol/rule-sandbox.ts';
+import type { TracedRun } from '../../protocol/rule-trace.ts';
 
 type EngineState = 'ACTIVE' | 'SUSPENDED';
 
@@ -34,6 +35,8 @@ export interface Rule {
   readonly script: RuleScript;
   /** Undefined: a person wrote or changed the script. */
   readonly strategy: RuleStrategy | undefined;
+  /** Whether its runs are traced, as a person has chosen; undefined: rules of strategies are. */
+  readonly traced: boolean | undefined;
   readonly createdAtMs: EpochMs;
 }
 
@@ -84,12 +87,18 @@ export interface RuleEvents {
   rule_deleted: { ruleId: string };
 }
 
-export type RunnableRule = Pick<Rule, 'id' | 'slug' | 'script'>;
+export type RunnableRule = Pick<Rule, 'id' | 'slug' | 'script'> & Partial<Pick<Rule, 'strategy' | 'traced'>>;
 
 /** A rule as the sandbox gets it. */
-export function forSandbox({ id, slug, script }: RunnableRule): SandboxScript {
+export function forSandbox(rule: RunnableRule): SandboxScript {
+  const { id, slug, script } = rule;
   const { runtimeVersion, code, execIntervalMs = 0 } = script;
-  return { id, slug, runtimeVersion, code, execIntervalMs };
+  return { id, slug, runtimeVersion, code, execIntervalMs, isTraced: isTraced(rule) };
+}
+
+/** Whether its runs are traced. */
+export function isTraced({ traced, strategy }: Pick<RunnableRule, 'strategy' | 'traced'>): boolean {
+  return traced ?? strategy !== undefined;
 }
 
 /** A series that a script read in a dry run. */
@@ -112,13 +121,17 @@ export interface DryRunResult extends DryRunReport {
 export interface RuleRunner {
   /** Starts the script from the top with a fresh state, in place of a running one with this id. */
   run(rule: RunnableRule): void;
-  /** A new slug; the script goes on. */
-  rename(rule: RunnableRule): void;
+  /** A new slug, or another wish to trace; the script goes on. */
+  update(rule: RunnableRule): void;
   /** Ends the script, its waits and its jobs; nothing happens when it does not run. */
   end(ruleId: string): void;
   condition(ruleId: string): ScriptCondition;
   /** Resolves when the last start is done: the script runs, or has ended already. */
   startDone(ruleId: string): Promise<void>;
+  /** Its traced runs, the newest first, those of earlier lives included. */
+  runs(ruleId: string): Promise<readonly TracedRun[]>;
+  /** Runs its functions once at once, and resolves with these runs. @throws GatewayError */
+  runNow(ruleId: string): Promise<readonly TracedRun[]>;
   /**
    * Runs a script over a past period without changing anything; rejects with the signal's reason when it is
    * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable

@@ -9,18 +9,16 @@ import {
   type Stream,
 } from '../../platform/http/index.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Devices } from '../devices/index.ts';
 import { type Site, sitePaths } from '../site/index.ts';
 import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import { knownSite } from './check/known-site.ts';
 import { scriptWarnings } from './check/script-check.ts';
 import type { Rule } from './model.ts';
+import { type RunRouteOptions, runRoutes } from './run-routes.ts';
 import * as wire from './schema.ts';
 import type { Rules } from './service.ts';
 
-interface RouteOptions {
-  rules: Rules;
-  devices: Pick<Devices, 'all' | 'find' | 'manifest'>;
+interface RouteOptions extends RunRouteOptions {
   site: Pick<Site, 'get'>;
 }
 
@@ -36,12 +34,13 @@ export function ruleRoutes(options: RouteOptions): Route[] {
     ...switchingRoutes(options),
     ...batchRoutes(options),
     ...versionRoutes(options),
+    ...runRoutes(options),
     dryRunRoute(options),
     checkRoute(options),
   ];
 }
 
-function ruleOf({ rules }: RouteOptions, call: Call): Rule {
+function ruleOf({ rules }: Pick<RouteOptions, 'rules'>, call: Call): Rule {
   return rules.require(call.param('rule_id'));
 }
 
@@ -167,15 +166,19 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'update_rule',
-      about: 'Changes the slug; nothing restarts.',
+      about: 'Changes the slug, or whether runs are traced; nothing restarts.',
       answer: wire.ruleShapes.one,
       PATCH: enginePaths('/rules/{rule_id}'),
       role: CHANGES,
       body: wire.updateRuleBody,
       errors: ['404 rule_not_found', '409 already_exists'],
       handle: (call) => {
-        const rule = ruleOf(options, call);
-        return { rule: answerOf(options, rules.rename(rule, call.body.slug ?? rule.slug)) };
+        const { slug, traced } = call.body;
+        const found = ruleOf(options, call);
+        const rule = rules.rename(found, slug ?? found.slug);
+        return {
+          rule: answerOf(options, typeof traced === 'boolean' ? rules.setTraced(rule, traced) : rule),
+        };
       },
     }),
     route({

@@ -1,3 +1,4 @@
+import { conflict, unavailable, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -14,6 +15,7 @@ import {
   type SandboxSite,
   type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
+import type { TracedRun } from '../../protocol/rule-trace.ts';
 import type { Devices } from '../devices/index.ts';
 import type { Outputs } from '../outputs/index.ts';
 import type { Site } from '../site/index.ts';
@@ -22,6 +24,7 @@ import { DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
 import {
   forSandbox,
+  isTraced,
   NOT_RUNNING,
   type RuleRunner,
   type RunnableRule,
@@ -29,6 +32,7 @@ import {
 } from './model.ts';
 import type { CallRecordedMethod } from './recorded-methods.ts';
 import type { CallMethod } from './methods.ts';
+import { RunQuestions } from './traced-runs.ts';
 import type { Rules } from './service.ts';
 import { Watches } from './watches.ts';
 
@@ -50,6 +54,7 @@ export interface RuleSandboxOptions extends Instruments {
   /** Answers requests of dry runs. */
   callRecordedMethod: CallRecordedMethod;
   appendLog: Rules['logs']['append'];
+  keepRuns: Rules['keepRuns'];
   /** The program ended unasked. */
   onEnded: () => void;
 }
@@ -85,6 +90,7 @@ export class RuleSandbox {
   readonly #program: SandboxProgram;
   readonly #channel: SandboxChannel;
   readonly #dryRuns: DryRuns;
+  readonly #questions: RunQuestions;
   readonly #stopListening: () => void;
   #generation = 0;
   /** Counts starts of the program: each numbers its requests anew. */
@@ -119,6 +125,11 @@ export class RuleSandbox {
       onDemand: () => this.#demand(),
       send: (message) => this.#channel.send(message),
       callMethod: options.callRecordedMethod,
+    });
+    this.#questions = new RunQuestions({
+      clock: options.clock,
+      send: (message) => this.#channel.send(message),
+      keep: options.keepRuns,
     });
     this.#stopListening = options.site.events.on('site_updated', 'rules', () =>
       this.#channel.send({ type: 'site', site: this.#site() }),
@@ -168,11 +179,38 @@ export class RuleSandbox {
     this.#demand();
   }
 
-  rename({ id, slug }: RunnableRule): void {
+  update(rule: RunnableRule): void {
+    const { id, slug } = rule;
     const wanted = this.#wanted.get(id);
     if (!wanted) return;
-    wanted.rule = { ...wanted.rule, slug };
-    this.#channel.send({ type: 'rename', ruleId: id, slug });
+    wanted.rule = rule;
+    this.#channel.send({ type: 'update', ruleId: id, slug, isTraced: isTraced(rule) });
+  }
+
+  async runs(ruleId: string): Promise<readonly TracedRun[]> {
+    if (!this.#canAnswer(ruleId)) return [];
+    const report = await this.#questions.ask('trace', ruleId, LIMITS.rules.trace.answerMs);
+    return report?.runs ?? [];
+  }
+
+  async runNow(ruleId: string): Promise<readonly TracedRun[]> {
+    if (!this.#canAnswer(ruleId)) throw unavailable('The rule sandbox is starting.');
+    const { byHandMs } = LIMITS.rules.trace;
+    const startedMs = this.#options.clock.wallMs();
+    const report = await this.#questions.ask('run_now', ruleId, byHandMs);
+    if (report?.refusal === 'running')
+      throw conflict('rule_running', 'The rule is running already; try again when it has ended.');
+    if (report?.refusal)
+      throw unprocessable(
+        'rule_without_functions',
+        'The rule has nothing to run: it waits for events that have not come yet.',
+      );
+    // What takes longer, such as a main loop, is shown as far as it has come.
+    return report?.runs ?? (await this.runs(ruleId)).filter(({ startedAtMs }) => startedAtMs >= startedMs);
+  }
+
+  #canAnswer(ruleId: string): boolean {
+    return this.#wanted.has(ruleId) && this.#program.state === 'running';
   }
 
   condition(ruleId: string): ScriptCondition {
@@ -231,6 +269,7 @@ export class RuleSandbox {
     this.#channel.clear();
     this.#watches.clear();
     this.#dryRuns.sandboxEnded();
+    this.#questions.sandboxEnded();
     for (const wanted of this.#wanted.values()) {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
@@ -264,6 +303,8 @@ export class RuleSandbox {
       case 'run_ended':
         this.#options.outputs.ruleEnded(message.ruleId);
         return this.#watches.endRun(message.run);
+      case 'runs':
+        return this.#questions.receive(message);
       case 'dry_run_request':
       case 'dry_run_over':
         return this.#dryRuns.receive(message);

@@ -8,6 +8,7 @@ import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 import {
   type Engine,
+  isTraced,
   type Rule,
   type RuleCondition,
   type RuleLogEntry,
@@ -97,7 +98,10 @@ export const newRuleBody = v.pipe(
 
 /** `{}`, null and the empty text mean "as it is". */
 export const updateRuleBody = v.pipe(
-  v.object({ slug: shape.unlessEmpty(slug) }),
+  v.object({
+    slug: shape.unlessEmpty(slug),
+    traced: v.nullish(shape.about(v.boolean(), 'Extension: whether its runs are traced.')),
+  }),
   shape.example({ slug: 'surplus-to-heat' }),
 );
 
@@ -124,10 +128,8 @@ export function engineToWire(engine: Engine, timezone: string) {
   return { id: engine.id, state: engine.state, timezone };
 }
 
-export function ruleToWire(
-  { id, slug: name, disabled, script: text, strategy }: Rule,
-  { isStarted, isStarting, restartsAtMs, isBroken }: RuleCondition,
-) {
+export function ruleToWire(rule: Rule, { isStarted, isStarting, restartsAtMs, isBroken }: RuleCondition) {
+  const { id, slug: name, disabled, script: text, strategy } = rule;
   return {
     id,
     slug: name,
@@ -136,6 +138,7 @@ export function ruleToWire(
     ...(isStarting && { starting: true as const }),
     ...(restartsAtMs !== undefined && { restarts_at: formatTimestamp(restartsAtMs) }),
     ...(isBroken && { broken: true as const }),
+    ...(isTraced(rule) && { traced: true as const }),
     script: scriptToWire(text),
     ...(strategy && { strategy: { id: strategy.id, parameters: { ...strategy.parameters } } }),
   };
@@ -200,6 +203,9 @@ const ruleShape = shape.named(
     ),
     broken: v.optional(
       shape.about(v.literal(true), 'The script does not compile and waits for another one; else absent.'),
+    ),
+    traced: v.optional(
+      shape.about(v.literal(true), 'Its runs are traced, as those of a rule of a strategy are; else absent.'),
     ),
     script: scriptShape,
     strategy: v.optional(

@@ -4,9 +4,11 @@ import { type EpochMs, formatDurationMs } from '../../lib/time.ts';
 import { Emitter } from '../../lib/emitter.ts';
 import {
   alreadyExists,
+  conflict,
   invalidBody,
   requireFound,
   requireUnderLimit,
+  unavailable,
   unprocessable,
 } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -14,11 +16,13 @@ import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/index.ts';
 import type { DryRunPeriod } from '../../protocol/dry-run.ts';
+import type { TracedRun } from '../../protocol/rule-trace.ts';
 import { createSyntaxChecker, type SyntaxFault } from '#scripting/lua';
 import { RuleLogs } from './logs.ts';
 import {
   type DryRunResult,
   type Engine,
+  isTraced,
   NOT_RUNNING,
   type Rule,
   type RuleCondition,
@@ -30,6 +34,7 @@ import {
 } from './model.ts';
 import { scriptWarnings } from './check/script-check.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
+import { PastRuns } from './traced-runs.ts';
 
 /** A rule to be added. */
 export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & Made;
@@ -62,16 +67,20 @@ interface RulesOptions extends Instruments {
   newVersionId?: () => string;
 }
 
+const off = async (): Promise<never> => {
+  throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
+};
+
 /** Nothing runs before `start`. */
 const NO_RUNNER: RuleRunner = {
   run: () => undefined,
-  rename: () => undefined,
+  update: () => undefined,
   end: () => undefined,
   condition: () => NOT_RUNNING,
   startDone: async () => undefined,
-  dryRun: async () => {
-    throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
-  },
+  runs: async () => [],
+  runNow: off,
+  dryRun: off,
 };
 
 /**
@@ -89,6 +98,7 @@ export class Rules {
   readonly #engineId: string;
   /** Rules whose script does not compile: they are not tried again until it is another one. */
   readonly #broken = new Set<string>();
+  readonly #pastRuns: PastRuns;
   #isSuspended: boolean;
   #runner: RuleRunner = NO_RUNNER;
 
@@ -97,6 +107,7 @@ export class Rules {
     this.#options = options;
     this.#limits = (options.limits ?? LIMITS).rules;
     this.#newId = options.newId ?? randomUUID;
+    this.#pastRuns = new PastRuns(this.#limits.trace);
     this.events = new Emitter<RuleEvents>(log);
     this.logs = new RuleLogs({
       ...options,
@@ -184,7 +195,7 @@ export class Rules {
     // Before it is stored: the checker may be refused memory or a file, and then nothing may have changed.
     const fault = this.check(script);
     const createdAtMs = this.#options.clock.wallMs();
-    const rule = { id: this.#newId(), slug, disabled, script, strategy, createdAtMs };
+    const rule = { id: this.#newId(), slug, disabled, script, strategy, traced: undefined, createdAtMs };
     this.#options.database.transaction(() => {
       this.#store.insert(rule);
       this.#addVersion(rule, createdAtMs, by);
@@ -200,8 +211,42 @@ export class Rules {
     if (slug === rule.slug) return rule;
     this.#requireFreeSlug(slug);
     const renamed = this.#put({ ...rule, slug });
-    this.#runner.rename(renamed);
+    this.#runner.update(renamed);
     return renamed;
+  }
+
+  /** Traces its runs from now on, or no more; it goes on. */
+  setTraced(rule: Rule, traced: boolean): Rule {
+    if (traced === isTraced(rule)) return rule;
+    const changed = this.#put({ ...rule, traced });
+    this.#runner.update(changed);
+    return changed;
+  }
+
+  /** Its traced runs, newest first. */
+  async runs({ id }: Rule): Promise<readonly TracedRun[]> {
+    return [...(await this.#runner.runs(id)), ...this.#pastRuns.of(id)];
+  }
+
+  /** Keeps the runs of a script that has ended. */
+  keepRuns(ruleId: string, runs: readonly TracedRun[]): void {
+    // The last ones of a deleted rule come after it is gone.
+    if (this.#rules.has(ruleId)) this.#pastRuns.add(ruleId, runs);
+  }
+
+  /**
+   * Runs the rule once now, whatever its schedule. @throws GatewayError rule_engine_suspended, rule_disabled, rule_broken,
+   * rule_running, rule_without_functions, rule_sandbox_off, unavailable
+   */
+  async runNow(rule: Rule): Promise<readonly TracedRun[]> {
+    if (this.#isSuspended)
+      throw conflict('rule_engine_suspended', 'All rules are suspended; resume them first.');
+    if (rule.disabled) throw conflict('rule_disabled', 'The rule is disabled; enable it first.');
+    if (this.#broken.has(rule.id))
+      throw unprocessable('rule_broken', 'The script does not compile; the log of the rule says why.');
+    await this.settled([rule]);
+    if (this.condition(rule).isStarting) throw unavailable('The rule sandbox is starting.');
+    return this.#runner.runNow(rule.id);
   }
 
   /**
@@ -263,6 +308,7 @@ export class Rules {
       this.#rules.delete(id);
       this.#broken.delete(id);
       this.logs.forget(id);
+      this.#pastRuns.forget(id);
       this.events.emit('rule_deleted', { ruleId: id });
     }
   }

@@ -106,7 +106,15 @@ function versionOf({
   };
 }
 
-function ruleOf({ id, slug, disabled, createdAtMs, strategy, ...script }: typeof rule.$inferSelect): Rule {
+function ruleOf({
+  id,
+  slug,
+  disabled,
+  createdAtMs,
+  strategy,
+  traced,
+  ...script
+}: typeof rule.$inferSelect): Rule {
   const { code, runtimeVersion, execIntervalMs } = script;
   return {
     id,
@@ -114,12 +122,13 @@ function ruleOf({ id, slug, disabled, createdAtMs, strategy, ...script }: typeof
     disabled,
     script: { code, runtimeVersion, execIntervalMs: execIntervalMs ?? undefined },
     strategy: strategy === null ? undefined : (parseExactJson(strategy) as RuleStrategy),
+    traced: traced === null ? undefined : traced === 1,
     createdAtMs,
   };
 }
 
 function rowOf(
-  { script, strategy, ...rest }: Rule,
+  { script, strategy, traced, ...rest }: Rule,
   updatedAtMs: EpochMs,
 ): Omit<typeof rule.$inferSelect, 'number'> {
   return {
@@ -127,6 +136,7 @@ function rowOf(
     ...script,
     execIntervalMs: script.execIntervalMs ?? null,
     strategy: strategy === undefined ? null : exactJson(strategy),
+    traced: traced === undefined ? null : Number(traced),
     updatedAtMs,
   };
 }

@@ -23,6 +23,8 @@ export const rule = sqliteTable('rule', {
   code: text('code').notNull(),
   /** JSON of a RuleStrategy. */
   strategy: text('strategy'),
+  /** 0 or 1; null: as is usual for its kind. Without `mode`, which makes 0 of null. */
+  traced: integer('traced'),
 });
 
 /** Scripts that rules had and have, the newest one included. */

@@ -27,6 +27,7 @@ import {
 } from './engine.ts';
 import { RuleFields } from './fields.tsx';
 import { RuleParameters } from './strategy-form.tsx';
+import { RuleRuns } from './runs.tsx';
 import { RuleBadge } from './state.tsx';
 import { RuleVersions } from './versions.tsx';
 import { say } from '../words/later.ts';
@@ -73,7 +74,12 @@ export function RulePage({ name }: { name: string }) {
               onSaved={() => setRound(round + 1)}
               key={rule.id}
             />
-            {may('USER') && !isGone && <RuleLogs rule={rule} />}
+            {may('USER') && !isGone && (
+              <div>
+                <RuleRuns rule={rule} onChanged={() => setRound(round + 1)} />
+                <RuleLogs rule={rule} />
+              </div>
+            )}
           </div>
           {may('USER') && !isGone && <RuleVersions rule={rule} onRestored={() => setRound(round + 1)} />}
         </UnlessGone>

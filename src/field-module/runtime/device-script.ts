@@ -228,7 +228,11 @@ export class DeviceScript {
       functions: {
         ...functionsOf(host, limits.field),
         ...sockets.functions,
-        ...httpFunctions({ clock, limits: limits.lua, onExchange: (...parts) => noteHttp(host, ...parts) }),
+        ...httpFunctions({
+          clock,
+          limits: limits.lua,
+          onExchange: (request, given, times) => noteHttp(host, request, given, times),
+        }),
       },
       modules: (name) => {
         const source = UCM_MODULES.get(name);

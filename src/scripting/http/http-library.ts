@@ -8,6 +8,7 @@ import {
   type Library,
   LuaError,
   LuaJson,
+  type LuaTurn,
   type LuaValue,
   bytesArgument,
   numberArgumentOr,
@@ -177,6 +178,7 @@ interface HttpLibraryOptions {
     request: HttpExchange,
     answer: HttpAnswer | string,
     times: { atMs: EpochMs; durationMs: DurationMs },
+    turn: LuaTurn | undefined,
   ) => void;
 }
 
@@ -192,6 +194,7 @@ export function httpFunctions({
   async function perform(
     values: LuaValue[],
     deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
+    turn?: LuaTurn,
   ): Promise<HostResult> {
     const [method, url, headers, body, timeout, insecureTls, jar, user, password] = values;
     if (running >= limits.httpRequests)
@@ -214,10 +217,8 @@ export function httpFunctions({
     const begun = { atMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     try {
       const answer = await exchangeHttp(request, { clock, limits, challenges });
-      onExchange?.(request, answer, {
-        atMs: begun.atMs,
-        durationMs: clock.monotonicMs() - begun.monotonicMs,
-      });
+      const durationMs = clock.monotonicMs() - begun.monotonicMs;
+      onExchange?.(request, answer, { atMs: begun.atMs, durationMs }, turn);
       return typeof answer === 'string' ? [undefined, answer] : resultsOf(answer);
     } finally {
       running -= 1;

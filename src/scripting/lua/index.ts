@@ -15,7 +15,7 @@ export {
   textOf,
 } from './values.ts';
 export type { Library } from './stack.ts';
-export { type ScriptClock } from './machine.ts';
+export { type CallObserver, type ScriptClock } from './machine.ts';
 export { Scheduler, type Runnable } from './scheduler.ts';
 export {
   createSyntaxChecker,

@@ -5,7 +5,7 @@
  */
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { type LuaState, MEMORY_MESSAGE, TIME_MESSAGE } from './state.ts';
-import { type FailureReason, type HostResult, LuaFailure, type Task } from './task.ts';
+import { type FailureReason, type HostResult, LuaFailure, type LuaTurn, type Task } from './task.ts';
 import { LuaError, type LuaValue } from './values.ts';
 import { LuaAbort } from './wasm.ts';
 
@@ -23,6 +23,14 @@ interface MachineOptions {
   overlaps: boolean;
   /** Called when `slice` has work again. */
   onReady: () => void;
+  observer?: CallObserver | undefined;
+}
+
+/** Follows the calls of a script. */
+export interface CallObserver {
+  /** @param entry of the libraries */
+  begun(task: LuaTurn, entry: string, values: HostResult): void;
+  ended(task: LuaTurn, failure: LuaFailure | undefined): void;
 }
 
 interface Call {
@@ -73,6 +81,7 @@ export class LuaMachine {
       const call: Call = { task, resolve, reject, timeoutMs, isWanted, timer: undefined };
       this.#calls.add(call);
       this.#ready.push(call);
+      this.#options.observer?.begun(task, entry, values);
       this.#options.onReady();
     });
   }
@@ -97,18 +106,17 @@ export class LuaMachine {
   slice(): void {
     const call = this.#next();
     if (!call) return;
-    if (call.isWanted?.() === false)
-      return this.#end(call, () => call.reject(new LuaFailure('time', LATE_MESSAGE)));
+    if (call.isWanted?.() === false) return this.#end(call, new LuaFailure('time', LATE_MESSAGE));
     call.isWanted = undefined;
     call.timer ??= this.#timerOf(call);
     const outcome = this.#attempt(() => this.#options.state.resume(call.task));
     if (!outcome || !this.#calls.has(call)) return;
     switch (outcome.kind) {
       case 'done':
-        this.#end(call, () => call.resolve(outcome.values));
+        this.#end(call, outcome.values);
         break;
       case 'failed':
-        this.#end(call, () => call.reject(outcome.failure));
+        this.#end(call, outcome.failure);
         break;
       case 'preempted':
         this.#current = call;
@@ -125,6 +133,7 @@ export class LuaMachine {
     this.#closed ??= new LuaFailure(reason, message);
     for (const call of this.#calls) {
       call.timer?.cancel();
+      this.#options.observer?.ended(call.task, this.#closed);
       call.reject(this.#closed);
     }
     this.#calls.clear();
@@ -138,13 +147,11 @@ export class LuaMachine {
   }
 
   #timerOf(call: Call): Call['timer'] {
-    const { timeoutMs, reject, task } = call;
+    const { timeoutMs, task } = call;
     if (timeoutMs === undefined) return undefined;
     task.deadlineMs = this.#options.clock.monotonicMs() + timeoutMs;
     const text = `${TIME_MESSAGE}: not finished within ${timeoutMs / 1_000} s, waiting included`;
-    return this.#options.clock.setTimer(timeoutMs, () =>
-      this.#end(call, () => reject(new LuaFailure('time', text))),
-    );
+    return this.#options.clock.setTimer(timeoutMs, () => this.#end(call, new LuaFailure('time', text)));
   }
 
   #wait(call: Call, promise: Promise<HostResult | void>): void {
@@ -162,14 +169,17 @@ export class LuaMachine {
     );
   }
 
-  #end(call: Call, settle: () => void): void {
+  #end(call: Call, outcome: LuaValue[] | LuaFailure): void {
     if (!this.#calls.delete(call)) return;
     call.timer?.cancel();
     const index = this.#ready.indexOf(call);
     if (index >= 0) this.#ready.splice(index, 1);
     if (this.#current === call) this.#current = undefined;
     this.#options.state.drop(call.task);
-    settle();
+    const failure = outcome instanceof LuaFailure ? outcome : undefined;
+    this.#options.observer?.ended(call.task, failure);
+    if (outcome instanceof LuaFailure) call.reject(outcome);
+    else call.resolve(outcome);
     if (this.isReady) this.#options.onReady();
   }
 

@@ -4,7 +4,7 @@ import { JSON_LIBRARY, jsonFunctions } from './libraries/json.ts';
 import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import { type Library, LuaStack } from './stack.ts';
-import { LuaMachine, PeriodicTimers, type ScriptClock } from './machine.ts';
+import { type CallObserver, LuaMachine, PeriodicTimers, type ScriptClock } from './machine.ts';
 import { compileLibraries, type Prelude } from './prelude.ts';
 import type { Runnable, ScheduledTask, Scheduler } from './scheduler.ts';
 import { type Image, LuaState } from './state.ts';
@@ -44,6 +44,7 @@ interface ScriptOptions {
   onPaused: (durationMs: DurationMs) => void;
   /** A host function failed by a fault of this program. */
   onFault: (name: string, error: unknown) => void;
+  observer?: CallObserver;
 }
 
 interface ScriptsOptions {
@@ -103,6 +104,7 @@ export class Scripts {
       ...this.#options,
       overlaps: options.overlaps,
       onPaused: options.onPaused,
+      observer: options.observer,
       state,
       image: (kind.image ??= state.image()),
       jobs,
@@ -136,6 +138,7 @@ type ScriptParts = Pick<ScriptsOptions, 'clock' | 'scheduler' | 'limits' | 'seed
     state: LuaState;
     image: Image;
     jobs: Jobs;
+    observer: CallObserver | undefined;
     stopWaits: () => void;
   };
 
@@ -208,8 +211,8 @@ export class Script implements Runnable {
   }
 
   #createMachine(): LuaMachine {
-    const { state, clock, overlaps } = this.#parts;
-    return new LuaMachine({ state, clock, overlaps, onReady: () => this.#task.wake() });
+    const { state, clock, overlaps, observer } = this.#parts;
+    return new LuaMachine({ state, clock, overlaps, observer, onReady: () => this.#task.wake() });
   }
 }
 

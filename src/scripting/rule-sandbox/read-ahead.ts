@@ -120,7 +120,7 @@ export class ReadAhead {
 const MEMBER_LENGTH = 4;
 
 /** Characters that are left beside the JSON text of a value, about; below 0 when it is too long. */
-function roomFor(value: unknown, length: number): number {
+export function roomFor(value: unknown, length: number): number {
   if (typeof value === 'string') return length - value.length;
   if (typeof value !== 'object' || value === null) return length - MEMBER_LENGTH;
   let left = length;

@@ -14,6 +14,7 @@ import { RULE_LIBRARY } from './libraries/rule-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
 import { createGatewayRequests } from './requests.ts';
 import type { RuleLog } from './rule-log.ts';
+import { RuleTrace } from './rule-trace.ts';
 import type { Change, RunEnd } from './thread-messages.ts';
 
 interface RunOptions {
@@ -26,6 +27,10 @@ interface RunOptions {
   send: (request: RuleRequest, answered: (answer: RuleAnswer) => void) => void;
   /** Replacements for functions that use the network. */
   httpFunctions?: Readonly<Record<string, HostFunction>>;
+  /** Default: nothing is traced. */
+  trace?: RuleTrace;
+  /** The main part has ended or failed. */
+  onMainOver?: () => void;
   /** Called once, unless the run was stopped. */
   onEnded: (how: RunEnd) => void;
   onFault: (text: string) => void;
@@ -35,9 +40,14 @@ export interface Run {
   start(): void;
   stop(): void;
   changed(change: Change): void;
+  /** Runs its functions once, whatever their schedule; `begin` begins each of them. */
+  runNow(begin: (work: () => void) => void): RunNow;
   /** Memory of its Lua state, and processor time so far. */
   usage(): { memoryBytes: number; processorMs: DurationMs };
 }
+
+/** What came of the wish to run now: it runs already, it has no function to run, or it runs until the promise is resolved. */
+type RunNow = 'running' | 'nothing' | Promise<void>;
 
 const FILE = 'main.lua';
 
@@ -54,6 +64,8 @@ function createLife(
 ) {
   const { rule, scripts, clock, site, limits, log } = options;
   const requests = createGatewayRequests({ clock, limits: limits.rules, send: options.send });
+  const { trace = new RuleTrace({ clock, limits: limits.rules.trace, isOn: false, mainCause: 'start' }) } =
+    options;
   const calendar = createCalendar({ clock, site, jobs: () => script.jobs, limits: limits.rules });
   const script: Script = scripts.create({
     kind: 'rule',
@@ -61,9 +73,21 @@ function createLife(
     libraries: [HTTP_LIBRARY, CALENDAR_LIBRARY, RULE_LIBRARY],
     functions: {
       ...calendar.functions,
-      ...httpFunctions({ clock, limits: limits.lua }),
+      ...httpFunctions({
+        clock,
+        limits: limits.lua,
+        onExchange: (request, answer, { durationMs }, turn) => trace.http(turn, request, answer, durationMs),
+      }),
       ...options.httpFunctions,
-      ...createRuleFunctions({ clock, site, limits: limits.rules, log, requests, jobs: () => script.jobs }),
+      ...createRuleFunctions({
+        clock,
+        site,
+        limits: limits.rules,
+        log,
+        requests,
+        trace,
+        jobs: () => script.jobs,
+      }),
     },
     modules: () => undefined,
     print: (text) => log.write('debug', text),
@@ -72,6 +96,7 @@ function createLife(
     timeZone: () => site().timeZone,
     ...told,
     onPaused: (durationMs) => log.pause(durationMs),
+    observer: trace,
     onFault: (name, error) =>
       options.onFault(`${name}: ${error instanceof Error ? error.stack : String(error)}`),
   });
@@ -111,11 +136,13 @@ class LivingRun implements Run {
     this.#life.run().then(
       () => {
         this.#isMainOver = true;
+        this.#options.onMainOver?.();
         this.#settle();
       },
       (failure: LuaFailure) => {
         if (this.#isOver) return;
         this.#options.log.failure(failure);
+        this.#options.onMainOver?.();
         this.#end(failure.reason === 'syntax' ? 'broken' : 'failed');
       },
     );
@@ -129,6 +156,10 @@ class LivingRun implements Run {
   changed({ watchId, value, timestampMs }: Change): void {
     const values = [new LuaData(value), new LuaData(timestampMs / 1_000)];
     this.#life.script.jobs.tell(BigInt(watchId), values);
+  }
+
+  runNow(begin: (work: () => void) => void): RunNow {
+    return this.#isMainOver ? this.#life.script.jobs.runAll(begin) : 'running';
   }
 
   usage(): ReturnType<Run['usage']> {
@@ -181,6 +212,16 @@ class RepeatedRun implements Run {
 
   changed(): void {
     // This runtime watches nothing.
+  }
+
+  runNow(): RunNow {
+    if (this.#isRunning) return 'running';
+    const { trace } = this.#options;
+    const cause = trace?.mainCause;
+    if (trace) trace.mainCause = 'run_now';
+    return this.#runOnce().then(() => {
+      if (trace && cause) trace.mainCause = cause;
+    });
   }
 
   usage(): ReturnType<Run['usage']> {

@@ -13,6 +13,7 @@ import type {
   RuleScript,
   RuleState,
   RuleUsage,
+  RunsReport,
   SandboxOrder,
   SandboxReport,
   SandboxSite,
@@ -82,11 +83,18 @@ export class Supervisor {
       case 'stop':
         this.#stop(message.ruleId);
         break;
-      case 'rename': {
-        const rule = this.#rules.get(message.ruleId);
-        if (rule) rule.script = { ...rule.script, slug: message.slug };
+      case 'update': {
+        const { ruleId, slug, isTraced } = message;
+        const rule = this.#rules.get(ruleId);
+        if (!rule) break;
+        rule.script = { ...rule.script, slug, isTraced };
+        rule.run?.tell({ type: 'traced', isTraced });
         break;
       }
+      case 'trace':
+      case 'run_now':
+        this.#look(message);
+        break;
       case 'site':
         this.#setSite(message.site);
         break;
@@ -95,7 +103,7 @@ export class Supervisor {
         break;
       case 'changed': {
         const { run, watchId, value, timestampMs } = message;
-        this.#ruleOfRun.get(run)?.run?.tell({ watchId, value, timestampMs });
+        this.#ruleOfRun.get(run)?.run?.tell({ type: 'changed', watchId, value, timestampMs });
       }
     }
   }
@@ -132,6 +140,15 @@ export class Supervisor {
     this.#tellState(rule, 'STOPPED');
   }
 
+  #look({ type, ruleId, id }: SandboxOrder & { type: 'trace' | 'run_now' }): void {
+    const rule = this.#rules.get(ruleId);
+    if (rule?.run) rule.run.tell({ type, id });
+    else if (rule && type === 'run_now') {
+      rule.restart?.cancel();
+      this.#launch(rule, id);
+    } else this.#options.send({ type: 'runs', ruleId, id, runs: [] });
+  }
+
   #setSite(site: SandboxSite): void {
     const isSameZone = site.timeZone === this.#site.timeZone;
     this.#site = site;
@@ -144,7 +161,7 @@ export class Supervisor {
       }
   }
 
-  #launch(rule: Rule): void {
+  #launch(rule: Rule, runNowId?: number): void {
     rule.restart = undefined;
     rule.startedMs = this.#options.clock.monotonicMs();
     this.#say(rule, 'info', 'rule started');
@@ -153,17 +170,20 @@ export class Supervisor {
     const { log, send } = this.#options;
     const tellLog = (entries: RuleLogEntry[]): void =>
       void send({ type: 'log', ruleId: script.id, generation, entries });
+    const tellRuns = (report: RunsReport): void => void send({ ...report, type: 'runs', ruleId: script.id });
     const run = this.#threads.start(
-      script,
+      runNowId === undefined ? script : { ...script, runNowId },
       {
         onEvent: (event) => {
           if (event.type === 'log') tellLog(event.entries);
+          else if (event.type === 'runs') tellRuns(event);
           else if (event.type === 'ended') this.#runEnded(rule, event.how);
           else log.error('a function of the rule API failed', { rule_id: script.id, fault: event.text });
         },
         // Log entries that it wrote while it stopped still count.
         onLateEvent: (event) => {
           if (event.type === 'log') tellLog(event.entries);
+          else if (event.type === 'runs') tellRuns(event);
         },
         onRequest: (request, answer) => this.#ask(rule, run.number, request, answer),
         onThreadLost: (loss) => this.#threadLost(rule, loss),

@@ -6,6 +6,7 @@ import type {
   RuleAnswer,
   RuleLogEntry,
   RuleScript,
+  RunsReport,
   SandboxSite,
 } from '../../protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
@@ -17,12 +18,20 @@ export interface Change {
   timestampMs: EpochMs;
 }
 
+/** `id`: it is to be run by hand at once, and the report has this number. */
+export type StartedScript = RuleScript & { runNowId?: number };
+
 export interface RuleTypes {
-  script: RuleScript;
-  order: Change;
+  script: StartedScript;
+  order:
+    | ({ type: 'changed' } & Change)
+    | { type: 'trace'; id: number }
+    | { type: 'run_now'; id: number }
+    | { type: 'traced'; isTraced: boolean };
   shared: SandboxSite;
   event:
     | { type: 'log'; entries: RuleLogEntry[] }
+    | ({ type: 'runs' } & RunsReport)
     /** It has ended by itself. */
     | { type: 'ended'; how: RunEnd }
     | Fault;

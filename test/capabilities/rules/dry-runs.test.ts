@@ -174,6 +174,7 @@ describe('a dry run asks', () => {
       runtimeVersion: 'V3',
       code: 'x = 1',
       execIntervalMs: 0,
+      isTraced: false,
     });
     assert.deepEqual(told?.period, { fromMs: nowMs - HOUR_MS, toMs: nowMs });
     const request = { method: 'storage_read', parameters: { store: 'rule', key: 'key' } } as const;

@@ -50,6 +50,7 @@ export async function startSandbox(
     callRecordedMethod: options.callRecordedMethod ?? site.callRecordedMethod,
     clock: site.clock,
     appendLog: (ruleId, severity, message) => site.rules.logs.append(ruleId, severity, message),
+    keepRuns: (ruleId, runs) => site.rules.keepRuns(ruleId, runs),
     onEnded: () => void endedCount++,
   });
   site.rules.remove([site.rule.id]);

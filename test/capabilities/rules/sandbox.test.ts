@@ -28,6 +28,7 @@ describe('the sandbox', () => {
       runtimeVersion: 'V3',
       code: 'x = 1',
       execIntervalMs: 0,
+      isTraced: false,
     });
   });
 
@@ -62,7 +63,7 @@ describe('the sandbox', () => {
     const end = rule.id.slice(-1);
     assert.deepEqual(namesOf(site), [
       'start a',
-      `rename ${end}`,
+      `update ${end}`,
       'start b',
       `stop ${end}`,
       'start b',

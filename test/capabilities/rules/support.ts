@@ -137,7 +137,13 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
     told,
     runner: {
       run: ({ slug, script }) => void told.push(`run ${slug} ${script.runtimeVersion}`),
-      rename: ({ slug }) => void told.push(`rename ${slug}`),
+      update: ({ slug, traced }) =>
+        void told.push(traced === undefined ? `rename ${slug}` : `trace ${slug} ${traced}`),
+      runs: async () => [],
+      runNow: async (ruleId) => {
+        told.push(`run now ${ruleId.slice(-2)}`);
+        return [];
+      },
       end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
       condition: (ruleId) => ({
         isStarted: started.has(ruleId),

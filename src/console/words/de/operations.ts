@@ -48,6 +48,7 @@ export const operations: Texts = {
   delete_user: 'Benutzer löschen',
   disable_rule: 'Regel ausschalten',
   discard_update: 'Update verwerfen',
+  run_rule: 'Regel jetzt ausführen',
   dry_run_rule: 'Regel probelaufen lassen',
   enable_rule: 'Regel einschalten',
   end_rehearsal: 'Probe beenden',

@@ -121,6 +121,14 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
   ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
   ['rule_version_not_found', text('Diese Fassung der Regel ist nicht mehr da.')],
+  ['rule_broken', text('Das Skript lässt sich nicht kompilieren; das Protokoll der Regel sagt, warum.')],
+  ['rule_disabled', text('Die Regel ist ausgeschaltet. Schalten Sie sie zuerst ein.')],
+  ['rule_engine_suspended', text('Alle Regeln sind angehalten. Lassen Sie sie zuerst wieder laufen.')],
+  ['rule_running', text('Die Regel läuft gerade. Versuchen Sie es erneut, wenn sie fertig ist.')],
+  [
+    'rule_without_functions',
+    text('Die Regel hat nichts auszuführen: Sie wartet auf Ereignisse, die noch nicht kamen.'),
+  ],
   ['rule_without_strategy', text('Diese Regel hat ein eigenes Skript und keine Parameter.')],
   ['runtime_full', most('Geräte an diesem Modul')],
   [

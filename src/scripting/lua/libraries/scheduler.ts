@@ -54,6 +54,8 @@ interface Job {
   /** Values of an event that came while the function still ran; only the newest are kept. */
   next: HostResult | undefined;
   onRemoved: (() => void) | undefined;
+  /** What events last brought; null: it runs by a schedule. */
+  last: HostResult | undefined | null;
 }
 
 interface JobsOptions {
@@ -109,12 +111,16 @@ export class Jobs {
     return id;
   }
 
-  /** A new job that does nothing by itself. @throws LuaError when there are too many */
-  open(onRemoved?: () => void): bigint {
+  /**
+   * A new job that does nothing by itself: `isOfEvents` when it is called by `tell` and not by `tick`. @throws LuaError when
+   * there are too many
+   */
+  open(onRemoved?: () => void, isOfEvents = false): bigint {
     const { jobs } = this.#options.limits;
     if (this.#jobs.size >= jobs) throw new LuaError(`too many scheduled functions, at most ${jobs}`);
     const id = ++this.#lastId;
-    this.#jobs.set(id, { timer: undefined, isRunning: false, next: undefined, onRemoved });
+    const last = isOfEvents ? undefined : null;
+    this.#jobs.set(id, { timer: undefined, isRunning: false, next: undefined, onRemoved, last });
     return id;
   }
 
@@ -127,15 +133,43 @@ export class Jobs {
   /** Runs the function unless its last run is still going. */
   tick(id: bigint): void {
     const job = this.#jobs.get(id);
-    if (job && !job.isRunning) this.#run(id, job, []);
+    if (job && !job.isRunning) void this.#run(id, job, []);
+  }
+
+  /**
+   * Runs every function of a schedule once; of a script without any, those of events with what they were last called with. One
+   * after another, each begun by `begin`.
+   */
+  runAll(begin: (work: () => void) => void): 'running' | 'nothing' | Promise<void> {
+    const all = [...this.#jobs];
+    const scheduled = all.filter(([, { last }]) => last === null);
+    const wanted = scheduled.length > 0 ? scheduled : all.filter(([, { last }]) => last);
+    if (wanted.length === 0) return 'nothing';
+    if (wanted.some(([, { isRunning }]) => isRunning)) return 'running';
+    return this.#runEach(
+      wanted.map(([id]) => id),
+      begin,
+    );
+  }
+
+  async #runEach(ids: readonly bigint[], begin: (work: () => void) => void): Promise<void> {
+    for (const id of ids) {
+      const job = this.#jobs.get(id);
+      // It may have been removed, or begun by itself, meanwhile.
+      if (!job || job.isRunning) continue;
+      const over = Promise.withResolvers<void>();
+      begin(() => void this.#run(id, job, job.last ?? []).then(over.resolve));
+      await over.promise;
+    }
   }
 
   /** Runs the function with these values; while it runs, only the newest are kept for the next run. */
   tell(id: bigint, values: HostResult): void {
     const job = this.#jobs.get(id);
     if (!job) return;
+    job.last = values;
     if (job.isRunning) job.next = values;
-    else this.#run(id, job, values);
+    else void this.#run(id, job, values);
   }
 
   remove(id: bigint): void {
@@ -152,7 +186,8 @@ export class Jobs {
     this.#jobs.clear();
   }
 
-  #run(id: bigint, job: Job, values: HostResult): void {
+  /** Resolves when the call has ended, however it does. */
+  #run(id: bigint, job: Job, values: HostResult): Promise<void> {
     const { machine, limits } = this.#options;
     const call = machine().call('job', [id, ...values], limits.callMs);
     job.isRunning = true;
@@ -160,10 +195,10 @@ export class Jobs {
       job.isRunning = false;
       const { next } = job;
       job.next = undefined;
-      if (next && this.#jobs.has(id)) this.#run(id, job, next);
+      if (next && this.#jobs.has(id)) void this.#run(id, job, next);
       this.#options.onSettled();
     };
-    call.then(settle, (failure: LuaFailure) => {
+    return call.then(settle, (failure: LuaFailure) => {
       if (failure.reason !== 'stopped') this.#options.onFailure(failure);
       settle();
     });

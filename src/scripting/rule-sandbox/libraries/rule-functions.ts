@@ -32,6 +32,7 @@ import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import { ReadAhead } from '../read-ahead.ts';
 import type { RuleLog } from '../rule-log.ts';
+import type { RuleTrace } from '../rule-trace.ts';
 
 interface RuleFunctionsOptions {
   clock: ScriptClock;
@@ -39,11 +40,12 @@ interface RuleFunctionsOptions {
   limits: Limits['rules'];
   log: RuleLog;
   requests: GatewayRequests;
+  trace: RuleTrace;
   jobs: () => Jobs;
 }
 
 export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
-  const { clock, site, limits, log, requests, jobs } = options;
+  const { clock, site, limits, log, requests, trace } = options;
   const ahead = new ReadAhead({ clock, limits, ask: requests.sendAlong });
 
   /** A question that changes nothing, its parameters in order. */
@@ -57,41 +59,34 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
     const second = textOf(detail) ?? '';
     const relevanceMs = numberOf(relevance) ?? limits.relevanceMs;
     const request = (): ReadRequest => readRequest(method, first, second, relevanceMs);
-    const result = method === 'latest' ? valueOf : resultOf;
+    const answered = trace.asks(turn, request);
+    const result = (answer: RuleAnswer): HostResult => {
+      answered?.(answer);
+      return method === 'latest' ? valueOf(answer) : resultOf(answer);
+    };
     if (!turn) return requests.send(request(), deadlineMs).then(result);
     const key = `${method} ${relevanceMs} ${first.length} ${first} ${second}`;
     const answer = ahead.read({ key, request }, turn, deadlineMs);
     return answer instanceof Promise ? answer.then(result) : result(answer);
   }
 
-  async function ask([name, parameters]: LuaValue[], deadlineMs?: MonotonicMs): Promise<HostResult> {
+  async function ask(
+    [name, parameters]: LuaValue[],
+    deadlineMs?: MonotonicMs,
+    turn?: LuaTurn,
+  ): Promise<HostResult> {
     const text = parameters instanceof LuaJson ? parameters.text : '{}';
     const request = completed(textOf(name) as RuleMethod, parseExactJson(text) as Parameters, limits);
-    return resultOf(await requests.send(request, deadlineMs));
-  }
-
-  async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
-    let isWatched = false;
-    const id = jobs().open(() => {
-      if (isWatched) void requests.send({ method: 'unwatch', parameters: { watchId } });
-    });
-    const watchId = Number(id);
-    const place = { deviceId: textOf(deviceId) ?? '', watchId };
-    const parameters =
-      textOf(kind) === 'connectivity'
-        ? ({ ...place, kind: 'connectivity' } as const)
-        : ({ ...place, kind: 'telemetry', name: textOf(name) ?? '' } as const);
-    const answer = await requests.send({ method: 'watch', parameters });
-    isWatched = answer.ok;
-    if (answer.ok) return [id];
-    jobs().remove(id);
-    return [undefined, answer.error];
+    const answered = trace.asks(turn, () => request);
+    const answer = await requests.send(request, deadlineMs);
+    answered?.(answer);
+    return resultOf(answer);
   }
 
   return {
     ask: waiting(ask),
     read: waiting(read),
-    watch: waiting(watch),
+    watch: waiting(watchFunction(options)),
     log: ([text, severity]) => {
       log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
     },
@@ -105,6 +100,34 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
       ),
     ],
     storage_fault: ([key, text]) => [storageFault(key, text, limits)],
+  };
+}
+
+/** Makes a job that runs with each change of an attribute, or of the connectivity. */
+function watchFunction({
+  requests,
+  trace,
+  jobs,
+}: RuleFunctionsOptions): (values: LuaValue[]) => Promise<HostResult> {
+  return async ([deviceId, kind, name]) => {
+    let isWatched = false;
+    const id = jobs().open(() => {
+      if (isWatched) void requests.send({ method: 'unwatch', parameters: { watchId } });
+    }, true);
+    const watchId = Number(id);
+    const place = { deviceId: textOf(deviceId) ?? '', watchId };
+    const parameters =
+      textOf(kind) === 'connectivity'
+        ? ({ ...place, kind: 'connectivity' } as const)
+        : ({ ...place, kind: 'telemetry', name: textOf(name) ?? '' } as const);
+    const answer = await requests.send({ method: 'watch', parameters });
+    isWatched = answer.ok;
+    if (answer.ok) {
+      trace.watched(id, parameters.deviceId, parameters.kind === 'telemetry' ? parameters.name : undefined);
+      return [id];
+    }
+    jobs().remove(id);
+    return [undefined, answer.error];
   };
 }
 
