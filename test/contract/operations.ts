@@ -177,9 +177,9 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     generate_mqtt_guest_password delete_mqtt_guest list_announced_devices get_announced_device
     accept_announced_device ignore_announced_device
     make_library_blueprint list_library_updates show_strategy_script create_strategy_rule
-    update_rule_parameters restore_rule_version`,
+    update_rule_parameters restore_rule_version run_rule`,
   INSTALLER: `
-    run_rule create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
+    create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port
     test_serial_port remove_serial_port test_modbus_connection read_modbus_registers scan_modbus add_io_port test_io_port
     remove_io_port upload_library_device delete_library_device search_devices read_http_json

@@ -20,7 +20,7 @@ export const STATE_ROWS_SQL = `
     '{"kind":"user","id":"user","name":"Ida"}', 1, 'USER' FROM device WHERE slug = 'battery';
   INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true',
-    '{"id":"daily","parameters":{"at":"22:00"}}');
+    '{"id":"daily","parameters":{"at":"22:00"}}', 1);
   INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL, 20000 FROM device WHERE slug = 'battery';
   INSERT INTO energy_setting VALUES (1, 60, 10000000);
   INSERT INTO energy_currency VALUES (1, 'EUR');

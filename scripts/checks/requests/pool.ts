@@ -169,6 +169,8 @@ function ownBodies({ receiverUrl }: Stock): Record<string, Record<string, unknow
       influxdb: { url: `${receiverUrl}/write`, secret: 'a token' },
     },
     create_notification_channel: { name: 'Phones', kind: 'WEBHOOK', webhook: { url: receiverUrl } },
+    // A text that is no address is refused.
+    read_http_json: { url: 'http://127.0.0.1:9/status' },
   };
 }
 

@@ -40,7 +40,7 @@ export function runRoutes({ rules, devices, commands }: RunRouteOptions): Route[
         'at the latest.',
       answer: runShapes.several,
       POST: sitePaths(`${RULE}/run`),
-      role: 'INSTALLER',
+      role: 'OWNER',
       errors: [
         '404 rule_not_found',
         '409 rule_disabled',

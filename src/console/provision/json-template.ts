@@ -56,14 +56,23 @@ export function shownLeaf(row: Pick<JsonRow, 'factor' | 'unit'>, leaf: Leaf | un
 }
 
 /** Host and port of what was read, as the form of a device has it. */
-export const addressOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');
+export const addressOf = (url: string): string => parsed(url)?.host ?? '';
+
+/** Undefined while the address is being typed; the oldest browsers have no `URL.parse`. */
+function parsed(url: string): URL | undefined {
+  try {
+    return new URL(url);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The template of all fields that have a name, as YAML. */
 export function jsonTemplateText(
   { url, ...names }: TemplateNames & { url: string },
   rows: readonly JsonRow[],
 ): string {
-  const { protocol, port, pathname, search } = new URL(URL.canParse(url) ? url : 'http://0.0.0.0/');
+  const { protocol, port, pathname, search } = parsed(url) ?? new URL('http://0.0.0.0/');
   // A brace would be a setting of the connection.
   const path = `${pathname}${search}`.replaceAll('{', '%7B').replaceAll('}', '%7D');
   return wholeTemplate(

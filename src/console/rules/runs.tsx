@@ -43,7 +43,7 @@ export function RuleRuns({ rule, onChanged }: { rule: Rule; onChanged: () => voi
       data-test="runs"
       actions={
         <>
-          {may('INSTALLER') && (
+          {may('OWNER') && (
             <Button action={running}>{running.isBusy ? say.rules.runningNow : say.rules.runNow}</Button>
           )}
           {may('OWNER') && (

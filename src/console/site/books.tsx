@@ -273,7 +273,7 @@ function Number({ role, name, value, hint }: { role?: Role; name: string; value:
   return (
     <div>
       <dt>
-        {role !== undefined && <i class={`key ${role}`} aria-hidden="true" />}
+        {role !== undefined && <i class={role} aria-hidden="true" />}
         {name}
       </dt>
       <dd>

@@ -123,7 +123,7 @@ describe('running a rule now', () => {
   test('is for installers, and answers with the runs that came of it', async (t) => {
     const { served, answer } = await startRuns(t);
     assert.equal((await served.ask('OWNER', 'POST', POST)).status, 403);
-    const asked = served.ask('INSTALLER', 'POST', POST);
+    const asked = served.ask('OWNER', 'POST', POST);
     await answer('run_now', { runs: [run({ cause: 'run_now' })] });
     const { status, body } = await asked;
     assert.equal(status, 200);
@@ -142,7 +142,7 @@ describe('running a rule now', () => {
 
   test('is refused while the rule is disabled, does not compile, or all rules are suspended', async (t) => {
     const { site, served } = await startRuns(t);
-    const ask = async () => codeOf(await served.ask('INSTALLER', 'POST', POST));
+    const ask = async () => codeOf(await served.ask('OWNER', 'POST', POST));
     site.rules.setDisabled(['pump'], true);
     assert.equal(await ask(), '409 rule_disabled');
     site.rules.setDisabled(['pump'], false);
@@ -164,7 +164,7 @@ describe('running a rule now', () => {
       ['nothing', '422 rule_without_functions'],
     ] as const) {
       const { served, answer } = await startRuns(t);
-      const asked = served.ask('INSTALLER', 'POST', POST);
+      const asked = served.ask('OWNER', 'POST', POST);
       await answer('run_now', { runs: [], refusal });
       assert.equal(codeOf(await asked), code);
     }

@@ -44,6 +44,8 @@ const REFUSING: Record<string, number> = {
   start_device_trace: 422,
   stop_device_trace: 404,
   get_device_trace_image: 404,
+  // The rule of the samples is disabled.
+  run_rule: 409,
   // No rule asks for an output.
   get_output: 404,
   list_output_changes: 404,
@@ -197,6 +199,14 @@ describe('a sample of the reference page works when it is pasted', () => {
         return idOf(
           (await ok('INSTALLER', 'POST', '/v3/notification_channels', body))['notification_channel'],
         );
+      },
+      VERSION_ID: async () => {
+        const { rule_versions: versions } = await ok(
+          'OWNER',
+          'GET',
+          '/v3/site/rule_engine/rules/surplus-to-load/versions',
+        );
+        return idOf((versions as unknown[])[0]);
       },
       OUTPUT_ID: () => Promise.resolve('of-no-rule'),
       MQTT_GUEST_ID: async () => {
