@@ -40,6 +40,12 @@ async function slowToOpen(t: TestContext, origin: string, path: string): Promise
 
 describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
+  const removed: string[] = [];
+  /** The page may be about to read a device when somebody else deletes it: the browser reports that 404. */
+  const remove = async (deviceId: string): Promise<void> => {
+    removed.push(deviceId);
+    await opened().gateway.ok('OWNER', 'DELETE', `/v3/devices/${deviceId}`);
+  };
 
   test('shows an answer although more has changed meanwhile, and reads that afterwards', async (t) => {
     const { gateway } = opened();
@@ -74,7 +80,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     answers[1]?.();
     await rows.filter({ hasText: 'second' }).waitFor();
     for (const answer of answers) answer();
-    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+    await remove(device.id);
   });
 
   test('shows how many more there are, and of one device the worst first', async (t) => {
@@ -99,7 +105,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
       .locator('[data-test=attention]')
       .getByText(`and ${Number(total) - 8} more`)
       .waitFor();
-    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+    await remove(device.id);
   });
 
   test('shows raised alerts that need attention, and who has acknowledged them', async () => {
@@ -191,7 +197,10 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
   });
 
   test('runs without a complaint of the page', () => {
-    assert.deepEqual(opened().complaints, []);
+    assert.deepEqual(
+      opened().complaints.filter((text) => !removed.some((id) => text.includes(id))),
+      [],
+    );
   });
 });
 
