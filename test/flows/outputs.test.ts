@@ -126,6 +126,7 @@ test('strategies on one battery and one charger agree through kills, restarts, a
   await gateway.restart();
   await connect(battery);
   await connect(charger);
+  for (const [, slug] of SITE) await rules.becomes(slug, 'STARTED');
   await measure(0, 1);
   for (const [device, slug] of [
     ['charger', 'car'],

@@ -120,9 +120,9 @@ describe('running a rule now', () => {
   const codeOf = ({ status, body }: { status: number; body: unknown }) =>
     `${status} ${(body as { errors?: { code: string }[] }).errors?.[0]?.code}`;
 
-  test('is for installers, and answers with the runs that came of it', async (t) => {
+  test('is for owners, and answers with the runs that came of it', async (t) => {
     const { served, answer } = await startRuns(t);
-    assert.equal((await served.ask('OWNER', 'POST', POST)).status, 403);
+    assert.equal((await served.ask('USER', 'POST', POST)).status, 403);
     const asked = served.ask('OWNER', 'POST', POST);
     await answer('run_now', { runs: [run({ cause: 'run_now' })] });
     const { status, body } = await asked;
