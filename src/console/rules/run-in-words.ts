@@ -45,7 +45,7 @@ function textOf(step: RuleRunStep): string {
     case 'release':
       return say.rules.releasedOf(commandText(step), device);
     case 'notify':
-      return say.rules.notified(name);
+      return step.error === undefined ? say.rules.notified(name) : say.rules.notNotified(name);
     case 'http':
       return `${name} ${shownText(given?.['url'])} ${shownText(result)}`.trim();
     case 'storage_read':

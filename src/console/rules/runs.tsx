@@ -11,7 +11,8 @@ import { ruleAddress } from './engine.ts';
 import { runText, stepText } from './run-in-words.ts';
 
 const REFRESH_MS = 5_000;
-const PAGE = 50;
+/** More would push the log off the page; all of them are in the API. */
+const PAGE = 12;
 
 /** Runs with the manifests of their devices, which have the names of attributes and commands. */
 async function readRuns(rule: Rule): Promise<RuleRun[]> {

@@ -19,6 +19,8 @@ export interface RuleLog {
   failure(failure: LuaFailure): void;
   /** The same, but a message that repeats is counted: for functions that run again and again. */
   repeatedFailure(failure: LuaFailure): void;
+  /** A refusal that the script need not look at; counted as well. */
+  repeatedWarning(text: string): void;
   /** It takes more than its share of the processor; counted as well. */
   pause(durationMs: DurationMs): void;
   /** Hands over all waiting entries, so that nothing is lost at the end of a script. */
@@ -80,6 +82,7 @@ export function createRuleLog(options: {
     write: (severity, message) => appendWithin([written], severityOf(severity), message),
     failure: (failure) => say('error', failure.text),
     repeatedFailure: (failure) => repeated.add('error', failure.message, failure.text),
+    repeatedWarning: (text) => repeated.add('warning', text, text),
     pause: (durationMs) => repeated.add('warning', PAUSES, `${PAUSES}, now for ${Math.round(durationMs)} ms`),
     flush: () => {
       repeated.flush();

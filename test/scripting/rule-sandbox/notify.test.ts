@@ -67,6 +67,21 @@ describe('notify', () => {
     ]);
   });
 
+  test('counts a refusal that repeats instead of logging it again', async () => {
+    const rule = startRule(`scheduler.add(1000, function() notify('Full') end)`, {
+      answers: answers({ notify: () => refused('no notification channel takes messages of severity info') }),
+      rule: { runtimeVersion: 'V3' },
+    });
+    await rule.idle();
+    const refusals = () =>
+      rule.entries.map(({ message }) => message).filter((message) => /Full/.test(message));
+    await rule.clock.advance(30_000);
+    assert.equal(refusals().length, 1);
+    await rule.clock.advance(60_000);
+    assert.equal(refusals().length, 2);
+    assert.match(refusals()[1] ?? '', /^\d+ times since \d\d:\d\d: notify "Full" was refused/);
+  });
+
   test('sends the longest title and text, with severity info and no text by default', async () => {
     const { asked, entries } = await said(
       `print(notify('Full'))

@@ -113,6 +113,7 @@ export const rules: typeof enLater.rules = {
   requestedFrom: (command, device) => `${command} von ${device} verlangt`,
   releasedOf: (command, device) => `${command} von ${device} freigegeben`,
   notified: (title) => `Nachricht „${title}“ gesendet`,
+  notNotified: (title) => `Nachricht „${title}“ nicht gesendet`,
   storageRead: (key, value) => `${key} ist gespeichert als ${value || 'nichts'}`,
   storageWritten: (key, value) => `${key} gespeichert als ${value}`,
   storageRemoved: (key) => `${key} aus dem Speicher entfernt`,

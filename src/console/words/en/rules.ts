@@ -109,6 +109,7 @@ export const rules = {
   requestedFrom: (command: string, device: string) => `${command} requested from ${device}`,
   releasedOf: (command: string, device: string) => `${command} of ${device} released`,
   notified: (title: string) => `message “${title}” sent`,
+  notNotified: (title: string) => `message “${title}” not sent`,
   storageRead: (key: string, value: string) => `${key} is stored as ${value || 'nothing'}`,
   storageWritten: (key: string, value: string) => `${key} stored as ${value}`,
   storageRemoved: (key: string) => `${key} removed from storage`,

@@ -90,6 +90,9 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
     log: ([text, severity]) => {
       log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
     },
+    log_refusal: ([text]) => {
+      log.repeatedWarning(textOf(text) ?? '');
+    },
     duration: ([value]) => [durationMsOf(value)],
     zone_offset: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))],
     storage_key: ([key]) => [storageKeyOf(bytesArgument(key, 1, 'storage'))],

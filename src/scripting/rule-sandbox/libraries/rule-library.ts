@@ -86,7 +86,7 @@ local function notify(title, text, severity)
     _, fault = kit.ask('notify', { title = title, text = text, severity = severity })
     if not fault then return true end
   end
-  host.log(format('notify "%s" was refused: %s', title, fault), 'warning')
+  host.log_refusal(format('notify "%s" was refused: %s', title, fault))
   return nil, fault
 end
 
