@@ -29,18 +29,16 @@ export function RuleVersions({ rule, onRestored }: { rule: Rule; onRestored: () 
       <ul class="rows" data-test="versions">
         {earlier.map((version) => (
           <li key={version.id}>
-            <div class="row">
-              <span>
-                {momentText(version.saved_at)}{' '}
-                {version.saved_by !== null && say.rules.savedBy(version.saved_by)}
-              </span>
-              <Button
-                aria-expanded={shown === version.id}
-                onClick={() => setShown(shown === version.id ? undefined : version.id)}
-              >
-                {say.rules.differences}
-              </Button>
-            </div>
+            <span>
+              {momentText(version.saved_at)}{' '}
+              {version.saved_by !== null && say.rules.savedBy(version.saved_by)}
+            </span>
+            <Button
+              aria-expanded={shown === version.id}
+              onClick={() => setShown(shown === version.id ? undefined : version.id)}
+            >
+              {say.rules.differences}
+            </Button>
             {shown === version.id && <Version rule={rule} version={version} onRestored={onRestored} />}
           </li>
         ))}
@@ -71,7 +69,7 @@ function Version({
   });
   const changes = lineChanges(code, decodeScript(rule.script.code));
   return (
-    <div style={{ flexBasis: '100%' }}>
+    <div style={{ flexBasis: '100%', minWidth: 0 }}>
       <p class="hint">{say.rules.differencesHint}</p>
       <div class="code">
         <pre>{changes.map(({ sign, line }) => `${sign} ${line}`).join('\n')}</pre>
