@@ -73,7 +73,7 @@ function matchOf(test: Recognition, template: Template, evidence: Evidence): num
     const isAnnounced = evidence.services?.some((one) => one.type === service && begins(one.name, name));
     return isAnnounced === true ? STRENGTH.name : STRENGTH.none;
   }
-  if ('http' in test) return isAnswered(test.http, evidence) ? STRENGTH.name : STRENGTH.none;
+  if ('http' in test) return httpMatch(test.http, evidence);
   return STRENGTH.none;
 }
 
@@ -131,18 +131,23 @@ function readOf({ input, holding, as }: RegisterTest): RegisterRead | undefined 
   return { kind: input === undefined ? 'holding' : 'input', start, count: registersOf(as) };
 }
 
-function isAnswered(
+function httpMatch(
   { path, field, equals, begins_with, contains }: HttpTest,
   { answers = {} }: Evidence,
-): boolean {
+): number {
   const text = Object.hasOwn(answers, path) ? answers[path] : undefined;
-  if (text === undefined) return false;
-  const said = field === undefined ? text : valueAt(text, field);
-  if (said === undefined || said === null) return false;
+  const said = text === undefined || field === undefined ? text : valueAt(text, field);
+  if (said === undefined || said === null) return STRENGTH.none;
   const word = typeof said === 'string' ? said : JSON.stringify(said);
-  if (equals) return equals.some((one) => String(one) === word);
-  if (begins_with !== undefined) return begins(word, begins_with);
-  return contains === undefined || word.toLowerCase().includes(contains.toLowerCase());
+  if (equals) {
+    if (!equals.some((one) => String(one) === word)) return STRENGTH.none;
+    return typeof said === 'number' ? STRENGTH.number : STRENGTH.name;
+  }
+  const isNamed =
+    begins_with === undefined
+      ? contains === undefined || word.toLowerCase().includes(contains.toLowerCase())
+      : begins(word, begins_with);
+  return isNamed ? STRENGTH.name : STRENGTH.none;
 }
 
 /** What stands at a path of a JSON text; undefined where there is nothing, or no JSON. */

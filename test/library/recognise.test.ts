@@ -77,6 +77,11 @@ describe('a device', () => {
     assert.ok(strengthOf(shelly, { answers: { '/shelly': '{"a":[{"type":"SHEM-3"}]}' } }) > 0);
     for (const text of ['{"a":[{"type":"SHEM"}]}', '{"a":[]}', '<html>', 'null'])
       assert.equal(strengthOf(shelly, { answers: { '/shelly': text } }), 0, text);
+    const ofAnyModel = templateOf('http: { path: /shelly, field: gen, equals: [2, 3] }');
+    const ofOneModel = templateOf('http: { path: /shelly, field: model, begins_with: S3PM }');
+    const meter = { answers: { '/shelly': '{"gen":3,"model":"S3PM-001PCEU16"}' } };
+    assert.ok(strengthOf(ofOneModel, meter) > strengthOf(ofAnyModel, meter));
+    assert.ok(strengthOf(ofAnyModel, meter) > 0);
     const announced = templateOf('mdns: { service: _shelly._tcp, name: shellypro }');
     assert.ok(strengthOf(announced, { services: [{ type: '_shelly._tcp', name: 'ShellyPro3EM-01' }] }) > 0);
     assert.equal(strengthOf(announced, { services: [{ type: '_shelly._tcp', name: 'shellyplug' }] }), 0);
