@@ -7,6 +7,13 @@ import { startImageDevice } from './simulate/image-device.ts';
 import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
 import { createGatewayClient, uploadWithWarnings } from './support/gateway-client.ts';
 import { createTokens, withGateway } from './support/gateway-process.ts';
+import {
+  commandTable,
+  type CommandTarget,
+  parseCommand,
+  type RanCommand,
+  runCommands,
+} from './try-template/commands.ts';
 import { FaultyTemplate, type LoadedTemplate, loadTemplate, textOf } from './try-template/load.ts';
 import { recordModbus } from './try-template/recorder.ts';
 import { RegisterMemory } from './try-template/register-memory.ts';
@@ -16,12 +23,14 @@ import { declaredUnits, tryTemplate, type TrialOptions } from './try-template/tr
 const HELP = `Usage: npm run try-template -- FILE [--against ADDRESS | --image FILE] [options]
 
 Reads a device template and prints its mistakes with their lines. With a device or an image of one it
-runs the template on a temporary gateway, only reading, and prints a table: each value, its unit, where
-it comes from, and the registers as they were on the wire.
+runs the template on a temporary gateway and prints a table: each value, its unit, where it comes from,
+and the registers as they were on the wire. A device is only read; commands run against images.
 
   --against ADDRESS  a device: tcp://192.168.1.20:502; for HTTP its name or address
   --image FILE       images of a device as below test/library/images/; values that differ from what an
-                     image expects are named
+                     image expects are named, and its commands are run
+  --run COMMAND      a command to run against each image, with its arguments: --run 'set_power power=500';
+                     what it writes is printed; may be repeated
   --record FILE      write what the device answered as an image, for a bug report or a test
                      (with --against tcp://…); the serial number of the device is in it
   --set NAME=VALUE   a parameter of the template, or a setting of its connection such as unit_id=3;
@@ -30,7 +39,7 @@ it comes from, and the registers as they were on the wire.
   --help             this text
 
 The exit code is 1 if the template has mistakes, no value came, or one differs from what an image
-expects; 2 for a wrong command line.
+expects, or a command fails or writes something else; 2 for a wrong command line.
 `;
 
 interface Asked {
@@ -39,10 +48,12 @@ interface Asked {
   against: string | undefined;
   image: string | undefined;
   record: string | undefined;
+  /** Commands with their arguments. */
+  run: readonly string[];
   watchMs: number;
 }
 
-type Gateway = Omit<TrialOptions, 'absent'>;
+type Gateway = Omit<TrialOptions, 'absent' | 'andThen'>;
 
 /** One table, and whether it is as it should be. */
 interface Outcome {
@@ -51,7 +62,16 @@ interface Outcome {
   /** Of every attribute; null for one that has none. */
   values: Record<string, unknown>;
   notes: readonly string[];
+  commands: readonly RanCommand[];
   image?: DeviceImage;
+}
+
+/** What plays a device, beside its template. */
+interface Played {
+  image: DeviceImage;
+  target: CommandTarget;
+  /** Commands of the command line. */
+  run: readonly string[];
 }
 
 const TCP = /^tcp:\/\/(?<host>[^/:]+|\[[^\]]+\])(?::(?<port>\d+))?(?:[/?].*)?$/i;
@@ -84,7 +104,12 @@ async function againstImage(asked: Asked, image: DeviceImage, gateway: Gateway):
     const address = recorder ? `tcp://127.0.0.1:${recorder.port}` : device.address;
     const settings = { ...loaded.settings, address };
     const compiled = { ...loaded.compiled, files: onLoopback(loaded.compiled.files, device.port) };
-    return await run(image.name, { ...loaded, compiled, settings }, memory, gateway, image.expect);
+    const target = { device, writes: recorder?.writes ?? [] };
+    return await run(image.name, { ...loaded, compiled, settings }, memory, gateway, {
+      image,
+      target,
+      run: asked.run,
+    });
   } finally {
     await recorder?.close();
     await device.close();
@@ -105,17 +130,25 @@ async function run(
   loaded: LoadedTemplate,
   memory: RegisterMemory,
   gateway: Gateway,
-  expect?: Readonly<Record<string, unknown>>,
+  played?: Played,
 ): Promise<Outcome> {
   const { template, books, settings, compiled } = loaded;
+  const expect = played?.image.expect;
   const units = declaredUnits(compiled.manifest);
   // Where an image tells all values, the others have none.
   const absent = new Set(expect ? [...units.keys()].filter((name) => (expect[name] ?? null) === null) : []);
-  const { values: all, notes } = await tryTemplate(loaded, { ...gateway, absent });
+  const asked = played?.run.map((text) => parseCommand(text, compiled.manifest)) ?? [];
+  const commands: RanCommand[] = [];
+  const andThen = async (device: string): Promise<void> => {
+    if (!played) return;
+    const wanted = [...(played.image.commands ?? []), ...asked];
+    commands.push(...(await runCommands(wanted, device, gateway.client, played.target)));
+  };
+  const { values: all, notes } = await tryTemplate(loaded, { ...gateway, absent, andThen });
   // A value that does not come is one of an image, too.
   const values = Object.fromEntries([...units.keys()].map((name) => [name, rounded(all[name]) ?? null]));
   const rows = rowsOf({ template, books, units, values, memory, settings, expect });
-  return { title, notes, values, rows };
+  return { title, notes, values, rows, commands };
 }
 
 function recorded({ values }: Outcome, memory: RegisterMemory, loaded: LoadedTemplate): DeviceImage {
@@ -135,25 +168,28 @@ function imagesOf(file: string): DeviceImage[] {
 }
 
 /** Whether all is well. */
-function print({ title, rows, notes }: Outcome): boolean {
+function print({ title, rows, notes, commands }: Outcome): boolean {
   const wrong = rows.filter(({ expected }) => expected !== '');
   process.stdout.write(`${title}\n\n${tableOf(rows)}`);
   for (const note of notes) process.stdout.write(`${note}\n`);
   const isEmpty = rows.every(({ value }) => value === '');
   if (isEmpty) process.stdout.write('No value came.\n');
   if (wrong.length > 0) process.stdout.write(`${wrong.length} differ from what the image expects.\n`);
-  process.stdout.write('\n');
-  return !isEmpty && wrong.length === 0;
+  if (commands.length > 0) process.stdout.write(`\n${commandTable(commands)}`);
+  const mistakes = commands.flatMap(({ command, mistakes: all }) => all.map((one) => `${command}: ${one}\n`));
+  process.stdout.write(`${mistakes.join('')}\n`);
+  return !isEmpty && wrong.length === 0 && mistakes.length === 0;
 }
 
 async function tryAll(asked: Asked): Promise<number> {
   const { against, image, record, watchMs } = asked;
   // What is wrong with files is said before a gateway is started.
-  const images = image === undefined ? [] : imagesOf(image);
-  const { template } = loadTemplate(
+  const { template, compiled } = loadTemplate(
     asked.file,
     image === undefined ? { ...asked.given, ...addressOf(against) } : {},
   );
+  for (const command of asked.run) parseCommand(command, compiled.manifest);
+  const images = image === undefined ? [] : imagesOf(image);
   if (against === undefined && image === undefined) {
     const count = Object.keys(template.values).length;
     process.stdout.write(`${template.name}: ${count} values, no mistakes.\n`);
@@ -197,16 +233,19 @@ function askedOf(): Asked | undefined {
     against: text,
     image: text,
     record: text,
+    run: { type: 'string', multiple: true },
     set: { type: 'string', multiple: true },
     seconds: text,
   });
   if (values.help) return undefined;
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new UsageError('name one template file; see --help');
-  const { against, image, record, set = [] } = values;
+  const { against, image, record, run: commands = [], set = [] } = values;
   if (against !== undefined && image !== undefined) throw new UsageError('--against or --image, not both');
   if (record !== undefined && !TCP.test(against ?? ''))
     throw new UsageError('--record needs --against tcp://HOST:PORT: it records registers');
+  if (commands.length > 0 && image === undefined)
+    throw new UsageError('--run needs --image FILE: a device is only read');
   const given = set.map((pair) => {
     const [, name, value] = /^(\w+)=(.*)$/s.exec(pair) ?? [];
     if (name === undefined) throw new UsageError(`--set ${pair}: must be NAME=VALUE`);
@@ -217,6 +256,7 @@ function askedOf(): Asked | undefined {
     against,
     image,
     record,
+    run: commands,
     given: Object.fromEntries(given) as Record<string, string>,
     watchMs: 1_000 * (whole('seconds', values.seconds, 1, 3_600) ?? 15),
   };

@@ -12,9 +12,18 @@ const READS: Readonly<Record<number, { kind: ReadKind; table: RegisterTable }>> 
   4: { kind: 'read_inputs', table: 'input' },
 };
 
+/** Registers or coils that a device has taken. */
+export interface RegisterWrite {
+  table: 'holding' | 'coil';
+  address: number;
+  words: number[];
+}
+
 export interface Recorder {
   /** On the loopback. */
   port: number;
+  /** In the order in which the device confirmed them. */
+  writes: readonly RegisterWrite[];
   close(): Promise<void>;
 }
 
@@ -23,6 +32,7 @@ export async function recordModbus(
   memory: RegisterMemory,
 ): Promise<Recorder> {
   const sockets = new Set<net.Socket>();
+  const writes: RegisterWrite[] = [];
   const keep = (socket: net.Socket): net.Socket => {
     sockets.add(socket);
     return socket.on('close', () => sockets.delete(socket));
@@ -46,7 +56,10 @@ export async function recordModbus(
       for (const frame of answers.read(chunk) ?? []) {
         const request = open.get(frame.transactionId);
         open.delete(frame.transactionId);
-        if (request) remember(memory, request, frame);
+        if (!request) continue;
+        remember(memory, request, frame);
+        const write = writeOf(request.pdu);
+        if (write && frame.pdu[0] === request.pdu[0]) writes.push(write);
       }
       client.write(chunk);
     });
@@ -55,6 +68,7 @@ export async function recordModbus(
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
+    writes,
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();
@@ -70,4 +84,19 @@ function remember(memory: RegisterMemory, { unitId, pdu }: TcpFrame, answer: Tcp
   const decoded = decodeAnswer({ kind: read.kind, start, count: pdu.readUInt16BE(3) }, answer.pdu);
   if (!decoded.ok) return;
   for (const [index, word] of decoded.values.entries()) memory.put(unitId, read.table, start + index, word);
+}
+
+const [WRITE_COIL, WRITE_HOLDING, WRITE_HOLDINGS] = [5, 6, 16];
+
+/** Undefined: the request writes nothing. */
+function writeOf(pdu: Buffer): RegisterWrite | undefined {
+  const code = pdu[0];
+  if (code === WRITE_COIL || code === WRITE_HOLDING) {
+    const table = code === WRITE_COIL ? 'coil' : 'holding';
+    const word = pdu.readUInt16BE(3);
+    return { table, address: pdu.readUInt16BE(1), words: [table === 'coil' ? Number(word !== 0) : word] };
+  }
+  if (code !== WRITE_HOLDINGS) return undefined;
+  const words = Array.from({ length: pdu.readUInt16BE(3) }, (_, index) => pdu.readUInt16BE(6 + 2 * index));
+  return { table: 'holding', address: pdu.readUInt16BE(1), words };
 }

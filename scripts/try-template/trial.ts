@@ -16,6 +16,8 @@ export interface TrialOptions {
   watchMs: number;
   /** Names that need not be waited for: they have no value. */
   absent: ReadonlySet<string>;
+  /** Runs when the values are there, with the path of the device. */
+  andThen?: (device: string) => Promise<void>;
 }
 
 /** What became of it. */
@@ -49,6 +51,7 @@ export async function tryTemplate(
         body: { set: settings },
       });
     const values = await watch(device, wantedNames(compiled.manifest), options);
+    await options.andThen?.(device);
     const { logs } = await client.json({ path: `${device}/logs?severity=warning,error&limit=50` });
     const entries = logs as { severity: string; message: string }[];
     return {

@@ -72,6 +72,8 @@ describe('npm run try-template', () => {
       [[file, '--set', 'unit_id'], /must be NAME=VALUE/],
       [[file, '--set', 'colour=red'], /^colour is no parameter of the template.*address, unit_id/],
       [[file, '--set', 'role=moon'], /^role must be one of grid/],
+      [[file, '--run', 'set_limit'], /^--run needs --image FILE/],
+      [[file, '--image', file, '--run', 'set_limit'], /^--run set_limit: the template has no commands/],
     ] as const) {
       const { status, stderr } = spawnSync(process.execPath, [SCRIPT, ...args], { encoding: 'utf8' });
       assert.match(stderr, sentence);
@@ -119,6 +121,38 @@ describe('npm run try-template', () => {
     assert.equal(rowOf(good, 'ac_frequency')[1], '-');
     assert.deepEqual(rowOf(wrong, 'total_power').at(-1), '5');
     assert.match(wrong, /1 differ from what the image expects/);
+  });
+
+  test('runs commands of an image and of the command line, and names what they should have written', async (t) => {
+    const folder = temporaryFolder(t);
+    const [file, image] = [join(folder, 'meter.yml'), join(folder, 'image.yml')];
+    writeFileSync(
+      file,
+      `${METER}commands:
+  set_limit:
+    name: Set Limit
+    arguments: { limit: { name: Limit, unit: A, min: 6, max: 16 } }
+    do: [write: { holding: 40, value: $limit, scale: 0.1 }, write: { holding: 42, as: u32, value: 65537 }]
+  open: { name: Open, do: [write: { coil: 7, value: 1 }] }
+`,
+    );
+    const commands: NonNullable<DeviceImage['commands']> = [
+      { run: 'set_limit', with: { limit: 10 }, writes: { 40: 100, 43: 1 } },
+      { run: 'set_limit', with: { limit: 11 }, writes: { 40: 100 } },
+      { run: 'set_limit', with: { limit: 17 } },
+    ];
+    const moment: DeviceImage = { ...IMAGE, commands };
+    moment.units = { 3: { ...IMAGE.units?.[3], coil: { 7: 0 } } };
+    writeFileSync(image, JSON.stringify([moment]));
+    const { code, stdout } = await run([file, '--image', image, '--run', 'open']);
+    assert.equal(code, 1);
+    assert.deepEqual(rowOf(stdout, 'set_limit limit=10').slice(1), ['holding 40 = 0064']);
+    assert.match(stdout, /^ +holding 42 = 0001 0001$/m);
+    assert.deepEqual(rowOf(stdout, 'open').slice(1), ['coil 7 = 0001']);
+    assert.match(stdout, /^set_limit limit=11: register 40 is 110, not 100$/m);
+    assert.match(stdout, /^set_limit limit=17: .*16/m);
+    writeFileSync(image, JSON.stringify([{ ...moment, commands: commands.slice(0, 1) }]));
+    assert.equal((await run([file, '--image', image])).code, 0);
   });
 
   test('runs each example of the page on templates, with the image that stands there', async (t) => {
@@ -174,7 +208,7 @@ describe('npm run try-template', () => {
       '--record',
       record,
       '--seconds',
-      '4',
+      '10',
     ]);
     assert.equal(read.code, 0, read.stdout + read.stderr);
     assert.deepEqual(rowOf(read.stdout, 'total_power').slice(1, 3), ['-1234', 'W']);
