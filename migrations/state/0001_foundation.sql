@@ -118,6 +118,11 @@ CREATE TABLE device (
   -- how often a blueprint was assigned since it was made; NULL: never. A module that was away sees by it that its script
   -- begins anew, also with the same blueprint
   assignment_count   INTEGER,
+  -- where people find it, and what they noted of it; NULL or empty: nothing
+  room               TEXT,
+  notes              TEXT,
+  -- its place in lists; NULL: behind those that have one
+  position           INTEGER,
   UNIQUE (hardware_id, channel_id)
 ) STRICT;
 CREATE INDEX device_by_blueprint ON device (blueprint_id);

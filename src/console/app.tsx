@@ -49,6 +49,7 @@ if (wasLoggedIn()) readOverview().catch(() => undefined);
 
 const AccessPage = lazy(() => import('./pages/access.tsx').then((part) => part.AccessPage));
 const AddDevicePage = lazy(() => import('./provision/page.tsx').then((part) => part.AddDevicePage));
+const ArrangePage = lazy(() => import('./devices/arrange.tsx').then((part) => part.ArrangePage));
 const AlertsPage = lazy(() => import('./alerts/page.tsx').then((part) => part.AlertsPage));
 const BlueprintsPage = lazy(() => import('./pages/blueprints.tsx').then((part) => part.BlueprintsPage));
 const ClaimPage = lazy(() => import('./pages/claim.tsx').then((part) => part.ClaimPage));
@@ -69,6 +70,7 @@ function Page() {
   if (first === 'add') return <AddDevicePage key={second} kind={second} />;
   if (first === 'devices' && second !== undefined)
     return <DevicePage key={second} name={second} tab={third ?? 'values'} />;
+  if (first === 'devices' && may('OWNER')) return <ArrangePage />;
   if (first === 'history' && second === 'energy') return <EnergyHistory period={third} />;
   if (first === 'history') return <HistoryPage window={second} chosen={third} />;
   if (first === 'alerts') return <AlertsPage tab={second} />;

@@ -187,8 +187,9 @@ export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
   const device = await readDevice(idOrSlug);
   const before = known.get(device.id)?.device;
   const live = await note(device);
-  // Lists are in the order of names, and a new one is in none yet.
-  const isListed = before?.name === device.name && before.slug === device.slug;
+  // Another name may change the order of lists, and a new one is in none yet.
+  const isListed =
+    before?.name === device.name && before.slug === device.slug && before.position === device.position;
   if (deviceIds.value !== undefined && !(isListed && deviceIds.value.includes(device.id))) reloadSoon('all');
   return live;
 }

@@ -1,11 +1,10 @@
 /** Devices as the API has them. What they said of their connection meanwhile counts more than an answer on its way. */
 import { callFor, callForList, path } from './api.ts';
-import { compareNames } from './by-name.ts';
 import type { Device } from './shapes.ts';
 
 type Connectivity = Device['connectivity'];
 
-const PARTS = 'connectivity,communication,raised_alert_names';
+const PARTS = 'connectivity,communication,raised_alert_names,room,position';
 
 /** What was heard since each reading that is under way began. */
 const readings = new Set<Map<string, Connectivity>>();
@@ -18,18 +17,14 @@ export function noteConnection(deviceId: string, connectivity: Connectivity): vo
 /** All of them, in the order in which they are listed. */
 export function readList(): Promise<Device[]> {
   const address = `/v3/devices?expand=${PARTS}`;
-  return asHeard(async () => (await callForList<Device>(address, 'devices')).items.toSorted(byName));
+  return asHeard(async () => (await callForList<Device>(address, 'devices')).items.toSorted(byPosition));
 }
 
-/** The gateway itself last: people look for their devices. */
-function byName(a: Device, b: Device): number {
-  const rank = ({ type }: Device): number => (type === 'GATEWAY' ? 2 : type.endsWith('_UCM') ? 1 : 0);
-  return rank(a) - rank(b) || compareNames(a.name, b.name);
-}
+const byPosition = (a: Device, b: Device): number => (a.position ?? 0) - (b.position ?? 0);
 
-/** One, by id or slug, with its properties. */
+/** One, by id or slug, with its properties and notes. */
 export async function readDevice(idOrSlug: string): Promise<Device> {
-  const address = `${path`/v3/devices/${idOrSlug}`}?expand=${PARTS},properties`;
+  const address = `${path`/v3/devices/${idOrSlug}`}?expand=${PARTS},properties,notes`;
   const [device] = await asHeard(async () => [await callFor<Device>('device', 'GET', address)] as const);
   return device;
 }

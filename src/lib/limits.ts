@@ -152,6 +152,8 @@ const VALUES = {
   devices: {
     /** Registry is held in memory; see docs/decisions. */
     devices: 2_000,
+    /** Two pages of text; all of them are in memory. */
+    notesLength: 4_000,
     propertyBytes: 16_384,
     propertyNameLength: 128,
     propertiesPerDevice: 1_000,

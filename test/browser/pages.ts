@@ -26,6 +26,7 @@ export const PAGES = [
   '#/system/updates',
   '#/system/protocol',
   '#/add',
+  '#/devices',
   '#/devices/battery/values',
   '#/devices/battery/chart',
   '#/devices/battery/commands',

@@ -59,6 +59,13 @@ describe('a call on devices is refused', () => {
     ['a slug with a blank', 'PATCH', '/v3/devices/battery', { slug: 'a b' }, '400 invalid_body'],
     ['a slug like an id', 'PATCH', '/v3/devices/battery', { slug: UNKNOWN_ID }, '400 invalid_body'],
     ['a slug too long', 'PATCH', '/v3/devices/battery', { slug: 'x'.repeat(65) }, '400 invalid_body'],
+    ['a room that is no text', 'PATCH', '/v3/devices/battery', { room: 5 }, '400 invalid_body'],
+    ['a room too long', 'PATCH', '/v3/devices/battery', { room: 'x'.repeat(256) }, '400 invalid_body'],
+    ['an invisible room', 'PATCH', '/v3/devices/battery', { room: 'a\u200Bb' }, '400 invalid_body'],
+    ['notes that are no text', 'PATCH', '/v3/devices/battery', { notes: [] }, '400 invalid_body'],
+    ['notes too long', 'PATCH', '/v3/devices/battery', { notes: 'x'.repeat(4_001) }, '400 invalid_body'],
+    ['a place before the first', 'PATCH', '/v3/devices/battery', { position: -1 }, '400 invalid_body'],
+    ['half a place', 'PATCH', '/v3/devices/battery', { position: 0.5 }, '400 invalid_body'],
     ['a body that is no object', 'PATCH', '/v3/devices/battery', [], '400 invalid_body'],
     ['a body that is no JSON', 'PATCH', '/v3/devices/battery', '{', '400 invalid_body'],
     ['two faults', 'PATCH', '/v3/devices/battery', { name: 5, slug: ' ' }, '400 invalid_body invalid_body'],
@@ -216,6 +223,7 @@ describe('expand', () => {
     ['communication', ['communication']],
     ['communication_info', ['communication']],
     ['raised_alert_names', ['raised_alert_names']],
+    ['room,notes,position', ['room', 'notes', 'position']],
     ['connectivity,connectivity, properties', ['connectivity', 'properties']],
     ['%20connectivity%20,,', ['connectivity']],
     ['connectivity&expand=site', ['connectivity', 'site']],
@@ -374,6 +382,48 @@ describe('a change of a device', () => {
       const { device } = await ok('OWNER', 'PATCH', '/v3/devices/battery', { name: sent });
       assert.equal((device as Wire)['name'], kept);
     }
+  });
+
+  test('keeps room and notes until they are emptied, and null changes nothing', async () => {
+    const notes = 'Key at the door.\n'.repeat(200).padEnd(4_000, '…');
+    const stored = async (): Promise<unknown> => {
+      const { room, notes: text } = await get('/v3/devices/battery?expand=room,notes');
+      return [room, text];
+    };
+    assert.deepEqual(await stored(), ['', '']);
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', { room: ' Keller ', notes });
+    assert.deepEqual(await stored(), ['Keller', notes]);
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', { room: null, notes: null, name: '' });
+    assert.deepEqual(await stored(), ['Keller', notes]);
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', { room: '', notes: '' });
+    assert.deepEqual(await stored(), ['', '']);
+  });
+
+  test('moves a device to a position, and the others keep their order', async () => {
+    const order = async (): Promise<string[]> => {
+      const { devices } = await gateway().ok('READONLY', 'GET', '/v3/devices?expand=position');
+      const list = devices as { slug: string; position: number; type: string }[];
+      const sorted = list.toSorted((a, b) => a.position - b.position);
+      assert.deepEqual(
+        sorted.map(({ position }) => position),
+        sorted.map((_, index) => index),
+      );
+      return sorted.map(({ slug, type }) => (type === 'GATEWAY' ? 'gateway' : slug));
+    };
+    assert.deepEqual(await order(), ['battery', 'script', 'communication-module', 'gateway']);
+    const before = await get('/v3/devices/script');
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/script', { position: 0 });
+    assert.deepEqual(await order(), ['script', 'battery', 'communication-module', 'gateway']);
+    assert.deepEqual(await get('/v3/devices/script'), before);
+    const added = await gateway().provision('Added', null);
+    assert.deepEqual(await order(), ['script', 'battery', 'added', 'communication-module', 'gateway']);
+    // Modules stay behind the other devices.
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/communication-module', { position: 0 });
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', { position: 2_000 });
+    assert.deepEqual(await order(), ['script', 'added', 'battery', 'communication-module', 'gateway']);
+    await gateway().ok('OWNER', 'DELETE', `/v3/devices/${added.id}`);
+    await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', { position: 0 });
+    assert.deepEqual(await order(), ['battery', 'script', 'communication-module', 'gateway']);
   });
 
   test('answers the plain device for its blueprint, and keeps configuration that still fits', async () => {

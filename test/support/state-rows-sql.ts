@@ -10,7 +10,7 @@ export const STATE_ROWS_SQL = `
   UPDATE blueprint SET fingerprint = 'of another version' WHERE id != 'own';
   INSERT INTO blueprint_unused VALUES ('own', 3);
   INSERT INTO device_profile VALUES ('depot/pump.yml', 'blueprint_spec: profile/1.0', 1);
-  UPDATE device SET blueprint_id = 'own', upstream_id = (SELECT id FROM device WHERE type = 'VIRTUAL_UCM')
+  UPDATE device SET blueprint_id = 'own', room = 'Cellar', notes = 'Key at the door.', position = 0, upstream_id = (SELECT id FROM device WHERE type = 'VIRTUAL_UCM')
     WHERE slug = 'battery';
   INSERT OR REPLACE INTO device_property SELECT id, '{"a":1}', 1 FROM device WHERE slug = 'battery';
   INSERT INTO device_configuration SELECT id, 'group', 'parameter', '5', 'integer', 1, 1 FROM device WHERE slug = 'battery';

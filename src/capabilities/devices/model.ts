@@ -51,14 +51,20 @@ export interface Device {
   readonly blueprintId: string;
   readonly communication: Communication;
   readonly createdAtMs: EpochMs;
-  /** Last change of name, slug or blueprint. */
+  /** Last change of name, slug, blueprint, room or notes. */
   readonly updatedAtMs: EpochMs;
   /** Number of blueprint assignments, also of the same blueprint; absent: none. */
   readonly assignmentCount?: number;
+  /** Where people find it; absent or empty: not said. */
+  readonly room?: string;
+  /** What people noted of it; absent or empty: nothing. */
+  readonly notes?: string;
+  /** Its place in lists as people moved it; absent: behind those that have one, by name. */
+  readonly position?: number;
 }
 
 /** A change of a device by a person; undefined members stay. */
-export type DeviceChange = { [Field in 'name' | 'slug']?: Device[Field] | undefined };
+export type DeviceChange = { [Field in 'name' | 'slug' | 'room' | 'notes']?: Device[Field] | undefined };
 
 /** Whether a device is connected. */
 export type ConnectivityStatus = 'ONLINE' | 'OFFLINE';
@@ -85,6 +91,18 @@ export interface DeviceEvents {
  */
 export type BeforeHandover = (devices: readonly Device[], role: Role) => void;
 
+/** `Roof 2` before `Roof 10`. */
+const compareNames = new Intl.Collator('en', { numeric: true }).compare;
+
+/** The gateway last and modules before it: people look for their devices. */
+const rankOf = (device: Device): number => (device.type === 'GATEWAY' ? 2 : isModule(device) ? 1 : 0);
+
+function compareInLists(a: Device, b: Device): number {
+  const [placeA, placeB] = [a.position ?? Infinity, b.position ?? Infinity];
+  const byPosition = placeA === placeB ? 0 : placeA - placeB;
+  return rankOf(a) - rankOf(b) || byPosition || compareNames(a.name, b.name) || (a.id < b.id ? -1 : 1);
+}
+
 // All device records in memory, indexed by id, slug and address.
 
 export class Registry {
@@ -92,6 +110,7 @@ export class Registry {
   readonly #bySlug = new Map<string, Device>();
   readonly #byHardware = new Map<string, Map<string, Device>>();
   #sorted: readonly Device[] | undefined;
+  #positions: ReadonlyMap<string, number> | undefined;
 
   constructor(devices: readonly Device[]) {
     for (const device of devices) this.put(device);
@@ -123,6 +142,17 @@ export class Registry {
     return (this.#sorted ??= [...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
   }
 
+  /** As people see them: in the order that they gave, new ones behind. */
+  inLists(): Device[] {
+    return this.all().toSorted(compareInLists);
+  }
+
+  /** The place of a device in lists, from 0. */
+  positionOf(id: string): number {
+    this.#positions ??= new Map(this.inLists().map((device, index) => [device.id, index]));
+    return this.#positions.get(id) ?? 0;
+  }
+
   /** Adds the record, or replaces the one with the same id. */
   put(device: Device): void {
     const previous = this.#byId.get(device.id);
@@ -133,7 +163,7 @@ export class Registry {
     if (hardwareId !== undefined && channelId !== undefined) {
       this.#byHardware.getOrInsertComputed(hardwareId, () => new Map()).set(channelId, device);
     }
-    this.#sorted = undefined;
+    this.#forgetOrder();
   }
 
   remove(device: Device): void {
@@ -145,6 +175,10 @@ export class Registry {
       channels?.delete(channelId);
       if (channels?.size === 0) this.#byHardware.delete(hardwareId);
     }
+    this.#forgetOrder();
+  }
+  #forgetOrder(): void {
     this.#sorted = undefined;
+    this.#positions = undefined;
   }
 }

@@ -80,15 +80,20 @@ function changingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'update_device',
-      about: 'Changes name and slug; null, empty or absent members stay.',
+      about:
+        'Changes the given members; null and absent ones stay, and so do name and slug when they are empty.',
       answer: wire.deviceShapes.one,
       PATCH: devicePaths(''),
       role: 'OWNER',
       body: wire.updateBody,
       errors: ['409 already_exists'],
-      handle: (call) => ({
-        device: answer(options, call, devices.update(deviceOf(options, call), call.body)),
-      }),
+      handle: (call) => {
+        const { position, ...change } = call.body;
+        const device = devices.update(deviceOf(options, call), change);
+        return {
+          device: answer(options, call, position === undefined ? device : devices.move(device, position)),
+        };
+      },
     }),
     route({
       operation: 'delete_device',

@@ -1,11 +1,12 @@
 /** Shapes on the wire. Source: docs/interface/http.md#devices. */
 import * as v from 'valibot';
+import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
 import { type Site, siteShapes, siteToWire } from '../site/index.ts';
 import { type Communication, COMMUNICATION_TYPES, DEVICE_TYPES, type Device } from './model.ts';
-import type { DeviceFilter, Devices } from './service.ts';
+import type { DeviceFilter, Devices, DeviceService } from './service.ts';
 
 const EXPANSIONS = [
   'site',
@@ -15,6 +16,9 @@ const EXPANSIONS = [
   'communication',
   'communication_info',
   'raised_alert_names',
+  'room',
+  'notes',
+  'position',
 ] as const;
 export type Expansion = (typeof EXPANSIONS)[number];
 
@@ -60,8 +64,26 @@ export const updateBody = v.pipe(
     name: shape.unlessEmpty(deviceName),
     device_name: shape.about(shape.unlessEmpty(deviceName), 'Older form of `name`.'),
     slug: shape.unlessEmpty(shape.slug()),
+    room: shape.about(
+      shape.unlessNull(shape.name({ mayBeEmpty: true })),
+      'Where people find it; empty: nowhere in particular.',
+    ),
+    notes: shape.about(
+      shape.unlessNull(
+        v.pipe(
+          v.string(),
+          v.maxLength(LIMITS.devices.notesLength),
+          v.transform((text) => text.toWellFormed()),
+        ),
+      ),
+      'What people noted of it; empty: nothing.',
+    ),
+    position: shape.about(
+      shape.unlessNull(shape.whole(0, LIMITS.devices.devices)),
+      'Place in lists, from 0; the other devices keep their order.',
+    ),
   }),
-  shape.example({ name: 'Battery 1', slug: 'battery-1' }),
+  shape.example({ name: 'Battery 1', slug: 'battery-1', room: 'Cellar', position: 0 }),
   v.transform(({ device_name: olderName, ...change }) => ({ ...change, name: change.name ?? olderName })),
 );
 
@@ -137,6 +159,9 @@ const deviceShape = shape.named(
     ),
     communication: v.optional(communicationShape),
     raised_alert_names: v.optional(v.array(v.string())),
+    room: v.optional(v.string()),
+    notes: v.optional(v.string()),
+    position: v.optional(shape.count()),
   }),
   {
     id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
@@ -162,7 +187,7 @@ export const deviceShapes = {
 };
 
 export interface WireContext {
-  devices: Devices;
+  devices: Devices & Pick<DeviceService, 'positionOf'>;
   site: Pick<Site, 'get'>;
   role: Role;
 }
@@ -196,6 +221,9 @@ export function toWire(
   if (has('communication') || has('communication_info'))
     shown.communication = communicationToWire(device.communication);
   if (has('raised_alert_names')) shown.raised_alert_names = devices.raisedAlertNames(device, role);
+  if (has('room')) shown.room = device.room ?? '';
+  if (has('notes')) shown.notes = device.notes ?? '';
+  if (has('position')) shown.position = devices.positionOf(device);
   return shown;
 }
 

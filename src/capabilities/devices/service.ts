@@ -225,6 +225,23 @@ export class DeviceService {
     return device;
   }
 
+  /** The place of a device in lists, from 0. */
+  positionOf({ id }: Device): number {
+    return this.#registry.positionOf(id);
+  }
+
+  /** Puts a device at a place in lists, from 0; the others keep their order. */
+  move(device: Device, position: number): Device {
+    const order = this.#registry.inLists().filter(({ id }) => id !== device.id);
+    order.splice(position, 0, device);
+    const moved = order.flatMap((one, index) =>
+      one.position === index ? [] : [{ ...one, position: index }],
+    );
+    this.#options.database.transaction(() => moved.forEach((one) => this.#store.update(one)));
+    for (const one of moved) this.#registry.put(one);
+    return this.get(device.id) ?? device;
+  }
+
   /** @throws GatewayError already_exists */
   update(device: Device, change: DeviceChange): Device {
     const changed: Partial<Device> = Object.fromEntries(

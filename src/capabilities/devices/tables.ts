@@ -16,6 +16,9 @@ export const device = sqliteTable('device', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
   assignmentCount: integer('assignment_count'),
+  room: text('room'),
+  notes: text('notes'),
+  position: integer('position'),
 });
 
 /** Deleted and unknown devices of which history.db may still have data. */

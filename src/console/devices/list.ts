@@ -14,6 +14,7 @@ export interface ListView {
   /** Empty: all. */
   kind: string;
   profile: string;
+  room: string;
   status: '' | 'trouble' | 'ONLINE' | 'OFFLINE';
   sort: SortKey;
   isDown: boolean;
@@ -24,6 +25,7 @@ export const listView = signal<ListView>({
   text: '',
   kind: '',
   profile: '',
+  room: '',
   status: '',
   sort: 'trouble',
   isDown: false,
@@ -41,11 +43,12 @@ function isTroubled(live: LiveDevice): boolean {
   return !isOnline(live) || alertsOf(live) > 0;
 }
 
-function fits(live: LiveDevice, { text, kind, profile, status }: ListView): boolean {
+function fits(live: LiveDevice, { text, kind, profile, room, status }: ListView): boolean {
   const { name, slug, implemented_profiles: profiles } = live.device;
   if (!isFound(`${name} ${slug}`, text)) return false;
   if (kind !== '' && kindOf(live) !== kind) return false;
   if (profile !== '' && !profiles.includes(profile)) return false;
+  if (room !== '' && live.device.room !== room) return false;
   if (status === 'trouble') return isTroubled(live);
   return status === '' || isOnline(live) === (status === 'ONLINE');
 }
@@ -62,13 +65,11 @@ const ORDERS: Readonly<Record<SortKey, (a: LiveDevice, b: LiveDevice) => number>
   status: (a, b) => Number(isOnline(a)) - Number(isOnline(b)),
 };
 
-/** Devices that fit, in order; those that are equal by name. */
+/** Devices that fit, in order; those that are equal as they come. */
 export function shownDevices(devices: readonly LiveDevice[], view: ListView): LiveDevice[] {
   const order = ORDERS[view.sort];
   const direction = view.isDown ? -1 : 1;
-  return devices
-    .filter((live) => fits(live, view))
-    .toSorted((a, b) => direction * order(a, b) || byName(a, b));
+  return devices.filter((live) => fits(live, view)).toSorted((a, b) => direction * order(a, b));
 }
 
 /** What there is to choose from, in order. */

@@ -18,6 +18,7 @@ import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../
 import { kindOf, listView } from './list.ts';
 import { QuickControls } from './quick-controls.tsx';
 import { bestFirst, byRole, type Place } from './roles.ts';
+import { chooseByRoom, inRooms, isInRooms, ListTools, roomOf } from './rooms.tsx';
 import { DeviceTable } from './table.tsx';
 import { say } from '../words/index.ts';
 
@@ -88,7 +89,8 @@ export function OverviewPage() {
 }
 
 function showOffline(): void {
-  listView.value = { ...listView.value, text: '', kind: '', profile: '', status: 'OFFLINE' };
+  chooseByRoom(false);
+  listView.value = { ...listView.value, text: '', kind: '', profile: '', room: '', status: 'OFFLINE' };
   document.querySelector('.devices')?.scrollIntoView();
 }
 
@@ -129,27 +131,63 @@ function DeviceList({ devices, own, sources }: ListProps & { own: readonly LiveD
           )}
         </Empty>
       )}
-      {devices.length >= TABLE_FROM ? (
+      <ListTools devices={own} />
+      {isInRooms(own) ? (
+        <DeviceGroups devices={devices} sources={sources} group={groupsByRoom} />
+      ) : devices.length >= TABLE_FROM ? (
         <DeviceTable devices={devices} />
       ) : (
-        <DeviceGroups devices={devices} sources={sources} />
+        <DeviceGroups devices={devices} sources={sources} group={groupsByRole} />
       )}
     </section>
   );
 }
 
-function DeviceGroups({ devices, sources }: ListProps) {
+interface DeviceGroup {
+  key: string;
+  title: string;
+  members: { live: LiveDevice; place: Place }[];
+}
+
+const groupsByRole = ({ devices, sources }: ListProps): DeviceGroup[] =>
+  byRole(devices, sources).map(({ place, devices: members }) => ({
+    key: place,
+    title: place === 'other' || place === 'box' ? say.devices.place[place] : say.site.role[place],
+    members: members.map((live) => ({ live, place })),
+  }));
+
+/** The box and its modules stay by themselves. */
+function groupsByRoom(props: ListProps): DeviceGroup[] {
+  const groups = groupsByRole(props);
+  const members = groups.filter(({ key }) => key !== 'box').flatMap((group) => group.members);
+  const places = new Map(members.map(({ live, place }) => [live, place]));
+  const inOrder = props.devices.filter((live) => places.has(live));
+  return [
+    ...inRooms(inOrder, roomOf).map(({ room, items }) => ({
+      key: `room ${room}`,
+      title: room === '' ? say.devices.noRoom : room,
+      members: items.map((live) => ({ live, place: places.get(live) ?? 'other' })),
+    })),
+    ...groups.filter(({ key }) => key === 'box'),
+  ];
+}
+
+function DeviceGroups({
+  devices,
+  sources,
+  group,
+}: ListProps & { group: (props: ListProps) => DeviceGroup[] }) {
   const ids = devices.map(({ device }) => device.id).join(' ');
   const { error } = useAnswer(() => watchShown(devices), [ids]);
   return (
     <>
       <ErrorNotice error={error} />
       <div class="device-groups">
-        {byRole(devices, sources).map(({ place, devices: members }) => (
-          <section class={`device-group ${place}`} key={place}>
-            <h3>{place === 'other' || place === 'box' ? say.devices.place[place] : say.site.role[place]}</h3>
+        {group({ devices, sources }).map(({ key, title, members }) => (
+          <section class="device-group" key={key}>
+            <h3>{title}</h3>
             <ul>
-              {members.map((live) => (
+              {members.map(({ live, place }) => (
                 <DeviceCard live={live} place={place} key={live.device.id} />
               ))}
             </ul>

@@ -7,6 +7,7 @@ import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { Empty, ErrorNotice, Select, useAnswer } from '../ui.tsx';
 import { Search } from '../ui/search.tsx';
 import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
+import { roomsOf } from './rooms.tsx';
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
 
@@ -42,7 +43,8 @@ export function DeviceTable({ devices }: { devices: readonly LiveDevice[] }) {
 }
 
 function Filters({ devices }: { devices: readonly LiveDevice[] }) {
-  const { text, kind, profile, status } = listView.value;
+  const { text, kind, profile, room, status } = listView.value;
+  const rooms = roomsOf(devices);
   const { kinds, profiles } = useMemo(
     () => ({
       kinds: choicesOf(devices, (live) => [kindOf(live)]),
@@ -80,6 +82,14 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
         onValue={(value) => change({ profile: value })}
         choices={choices(say.devices.anyProfile, profiles)}
       />
+      {(rooms.length > 0 || room !== '') && (
+        <Select
+          aria-label={say.devices.room}
+          value={room}
+          onValue={(value) => change({ room: value })}
+          choices={choices(say.devices.anyRoom, rooms)}
+        />
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
+import { RoomField } from '../devices/rooms.tsx';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection, PROTOCOLS } from '../parts/connection.tsx';
@@ -40,16 +41,16 @@ export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: 
   );
 }
 
-const namesOf = ({ name, slug }: Device) => ({ name, slug });
+const namesOf = ({ name, slug, room = '' }: Device) => ({ name, slug, room });
 
 function NameCard({ device, onChanged }: { device: Device; onChanged: () => void }) {
   const { typed, before, take, beside, bound } = useTypedOver(namesOf(device));
   const action = useAction(async () => {
     const address = path`/v3/devices/${device.id}`;
-    const theirs = namesOf(await callFor<Device>('device', 'GET', address));
-    const changes = changesOf(theirs, beside(theirs));
-    const { name, slug } = await callFor<Device>('device', 'PATCH', address, changes);
-    take({ name, slug });
+    const theirs = namesOf(await callFor<Device>('device', 'GET', `${address}?expand=room`));
+    const wanted = beside(theirs);
+    const { name, slug } = await callFor<Device>('device', 'PATCH', address, changesOf(theirs, wanted));
+    take({ name, slug, room: wanted.room.trim() });
     // Somebody else may have changed the slug, and this page may show it already.
     const [, shown] = route.value;
     if (shown === slug || shown === device.id) onChanged();
@@ -71,6 +72,7 @@ function NameCard({ device, onChanged }: { device: Device; onChanged: () => void
           required
           spellcheck={false}
         />
+        <RoomField {...bound('room')} />
       </Form>
     </Card>
   );

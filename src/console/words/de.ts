@@ -15,5 +15,6 @@ export { targets } from './de/targets.ts';
 export { updates } from './de/updates.ts';
 export { forecast } from './de/forecast.ts';
 export { access } from './de/access.ts';
+export { arranging } from './de/arranging.ts';
 export { adding } from './de/adding.ts';
 export { protocol } from './de/protocol.ts';

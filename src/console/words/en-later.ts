@@ -8,6 +8,7 @@ import { targets } from './en/targets.ts';
 import { updates } from './en/updates.ts';
 import { forecast } from './en/forecast.ts';
 import { access } from './en/access.ts';
+import { arranging } from './en/arranging.ts';
 import { adding } from './en/adding.ts';
 import { protocol } from './en/protocol.ts';
 
@@ -20,6 +21,7 @@ export const enLater = {
   updates,
   forecast,
   access,
+  arranging,
   adding,
   protocol,
 };

@@ -1,0 +1,93 @@
+/** Rooms of devices: lists by room, and the choice of one. */
+import { signal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import { compareNames } from '../by-name.ts';
+import { groupBy } from '../group-by.ts';
+import { type LiveDevice, liveDevices } from '../live.ts';
+import { may } from '../session.ts';
+import { Check, Field, Input } from '../ui.tsx';
+import { say } from '../words/index.ts';
+
+const REMEMBERED = 'devices-by';
+/** Every device of a room is drawn with its values. */
+const IN_ROOMS_MAX = 200;
+
+const isByRoom = signal(localStorage.getItem(REMEMBERED) === 'room');
+
+/** Whether the overview has its devices by room; the browser remembers it. */
+export function chooseByRoom(byRoom: boolean): void {
+  isByRoom.value = byRoom;
+  localStorage.setItem(REMEMBERED, byRoom ? 'room' : 'role');
+}
+
+const mayBeInRooms = (devices: readonly LiveDevice[]): boolean =>
+  devices.length <= IN_ROOMS_MAX && devices.some((live) => roomOf(live) !== '');
+
+/** Whether the overview has these devices by room: it was chosen, and there are rooms. */
+export const isInRooms = (devices: readonly LiveDevice[]): boolean => isByRoom.value && mayBeInRooms(devices);
+
+/** The choice between rooms and roles, and the way to rooms and order. */
+export function ListTools({ devices }: { devices: readonly LiveDevice[] }) {
+  const isChoice = mayBeInRooms(devices);
+  if (devices.length === 0 || !(isChoice || may('OWNER'))) return null;
+  return (
+    <div class="list-tools">
+      {isChoice && (
+        <Check value={isByRoom.value} onValue={chooseByRoom}>
+          {say.devices.byRoom}
+        </Check>
+      )}
+      {may('OWNER') && (
+        <a class="button" href="#/devices">
+          {say.devices.arrange}
+        </a>
+      )}
+    </div>
+  );
+}
+
+export const roomOf = ({ device }: LiveDevice): string => device.room ?? '';
+
+/** Rooms that devices have, by name. */
+export const roomsOf = (devices: readonly LiveDevice[]): string[] =>
+  [...new Set(devices.map(roomOf))].filter((room) => room !== '').toSorted(compareNames);
+
+/** By room, those without one last; each keeps the order in which it comes. */
+export function inRooms<Item>(
+  items: readonly Item[],
+  room: (item: Item) => string,
+): { room: string; items: Item[] }[] {
+  return [...groupBy(items, room)]
+    .map(([name, members]) => ({ room: name, items: members as Item[] }))
+    .toSorted((a, b) => Number(a.room === '') - Number(b.room === '') || compareNames(a.room, b.room));
+}
+
+interface RoomProps {
+  value: string;
+  onValue: (value: string) => void;
+  [attribute: string]: unknown;
+}
+
+/** A room, with those that other devices have as suggestions. */
+export function RoomInput(props: RoomProps) {
+  const id = useId();
+  return (
+    <>
+      <Input list={id} autocomplete="off" maxLength={255} {...props} />
+      <datalist id={id}>
+        {roomsOf(liveDevices()).map((room) => (
+          <option key={room} value={room} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** The same with its label. */
+export function RoomField(props: RoomProps) {
+  return (
+    <Field label={say.devices.room} hint={say.devices.roomHint}>
+      <RoomInput {...props} />
+    </Field>
+  );
+}
