@@ -24,7 +24,8 @@ const HELP = `Injects faults into a gateway and reads back everything that it ha
   --devices N       devices that publish once a second with QoS 1 (default 10)
   --attributes N    telemetry attributes per message (default 10)
   --source          run the sources instead of bundling them first
-  --plant WHICH     remove a protection, to prove that the check finds it: sync, lock, byte-budget or call-limit
+  --plant WHICH     remove a protection, to prove that the check finds it: sync, lock, byte-budget, call-limit or
+                    request-feed
 
 Devices send telemetry, logs and properties and answer commands. Callers rename devices and run commands. Owners create,
 change and delete users, tokens, rules, devices, configuration and site. A journal records what was acknowledged, and after

@@ -8,8 +8,10 @@ const HIDDEN = '***';
 /** Parameters of writing calls of the common engines that are no secret; any other may be one. */
 const HARMLESS =
   /^(db|database|bucket|bucketid|org|orgid|precision|rp|consistency|extra_label|timestamp|timeout|u|user|username)$/i;
-/** Letters of both cases and digits in one long piece are no word. */
-const RANDOM = /^(?=.*[A-Za-z])(?=.*\d)[A-Za-z0-9_.~%-]{20,}$/;
+/** Letters of both cases, or letters and digits, in one long piece are no word. */
+const isRandom = (part: string): boolean =>
+  /^[A-Za-z0-9_.~%-]{20,}$/.test(part) &&
+  [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(part)).length > 1;
 
 /** The address with every value hidden that may be a secret. */
 export function shownUrl(url: string): string {
@@ -32,7 +34,7 @@ export function hiddenParts(url: string): string[] {
  */
 export function changedUrl(before: string | undefined, given: string, field: string): string {
   if (before !== undefined && given === shownUrl(before)) return before;
-  if (given.split(/[/=?&]/).includes(HIDDEN))
+  if (given.split(/[/=?&;]/).includes(HIDDEN))
     throw invalidBody(field, `The address has ${HIDDEN} in place of a secret: enter it whole.`);
   return given;
 }
@@ -40,7 +42,9 @@ export function changedUrl(before: string | undefined, given: string, field: str
 function hideIn(url: string, hide: (part: string) => string): string {
   const [address = '', ...rest] = url.split('#')[0]?.split('?') ?? [];
   const [protocol = '', , host = '', ...path] = address.split('/');
-  const shownPath = path.map((part) => (RANDOM.test(part) ? hide(part) : part));
+  const shownPath = path.map((part) =>
+    isRandom(part) ? hide(part) : part.replace(/(?<==)[^;]+/g, (value) => hide(value)),
+  );
   const shown = [protocol, '', host, ...shownPath].join('/');
   if (rest.length === 0) return shown;
   const parameters = rest.join('?').split('&');

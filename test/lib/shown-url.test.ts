@@ -13,6 +13,9 @@ describe('an address that is shown', () => {
     `https://db.example/write?${SECRET}`,
     `https://db.example/write?bucket=b&sig=${SECRET}?${SECRET}`,
     `https://db.example/write?db=x#${SECRET}`,
+    `https://db.example/write;token=${SECRET};v=1?db=x`,
+    `https://db.example/key=${SECRET}/write`,
+    `https://db.example/${SECRET}OfLettersAlone/write`,
     `https://db.example/hooks/a81bc81bdead4e5dabff90865d1e13b1/write`,
   ];
   for (const url of hidden)
@@ -43,7 +46,10 @@ describe('an address that is shown', () => {
       changedUrl(before, 'https://db.example/write?db=y', 'influxdb.url'),
       'https://db.example/write?db=y',
     );
+    const inPath = `https://db.example/write;token=${SECRET};v=1`;
+    assert.equal(changedUrl(inPath, shownUrl(inPath), 'influxdb.url'), inPath);
     for (const [known, given] of [
+      [undefined, shownUrl(inPath)],
       [before, 'https://evil.example/write?db=x&p=***'],
       [undefined, 'https://db.example/write?db=x&p=***'],
     ] as const)

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-export const PLANTS = ['sync', 'lock', 'byte-budget', 'call-limit'] as const;
+export const PLANTS = ['sync', 'lock', 'byte-budget', 'call-limit', 'request-feed'] as const;
 /** A protection that is taken out, so that the check has something to find. */
 export type Plant = (typeof PLANTS)[number];
 

@@ -7,6 +7,7 @@ import fs, { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import promises, { open } from 'node:fs/promises';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { Socket } from 'node:net';
 import type { FaultControl } from './control.ts';
 
 /** As often as this the file is looked at. */
@@ -102,9 +103,28 @@ function takeOutCallLimit(): void {
   };
 }
 
+/** Node's own parser stays on the connections of HTTP, and takes all requests of a read at once. */
+function takeOutRequestFeed(): void {
+  const prototype = Socket.prototype as unknown as {
+    server?: unknown;
+    listeners: (name: string) => unknown[];
+    off: (name: string, listener: () => void) => unknown;
+  };
+  const { listeners, off } = prototype;
+  const isParsed = (socket: { server?: unknown }, name: string): boolean =>
+    name === 'data' && socket.server instanceof http.Server;
+  prototype.listeners = function (name) {
+    return isParsed(this, name) ? [] : listeners.call(this, name);
+  };
+  prototype.off = function (name, listener) {
+    return isParsed(this, name) ? this : off.call(this, name, listener);
+  };
+}
+
 shiftClock();
 await takeOverSyncs();
 refuseFiles();
 if (control.plants.includes('lock')) takeOutLock();
 if (control.plants.includes('call-limit')) takeOutCallLimit();
+if (control.plants.includes('request-feed')) takeOutRequestFeed();
 setInterval(() => (control = readControl()), LOOK_MS).unref();

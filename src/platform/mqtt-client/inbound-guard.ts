@@ -10,7 +10,8 @@ export interface InboundLimits {
 
 /** Control packet types, MQTT 5 section 2.1.2. */
 const PUBLISH = 3;
-const PUBREL = 6;
+/** Bits of the first byte of PUBLISH that are 0 up to QoS 1, MQTT 5 section 3.3.1.2. */
+const ABOVE_QOS_1 = 0x04;
 /** Packets of a client that the broker answers with one packet. */
 const ANSWERED: ReadonlySet<Packet['cmd']> = new Set([
   'subscribe',
@@ -39,11 +40,13 @@ export class InboundGuard {
   /** Sent packets that the broker has not answered yet; CONNECT is the first. */
   #awaited = 1;
   #unasked = 0;
-  /** The client has subscribed, so that messages may come at any time. */
-  #isSubscribed = false;
+  /** Messages may come at any time. */
+  #isSubscribed: boolean;
 
-  constructor(limits: InboundLimits) {
+  /** @param isSubscribed the broker kept subscriptions of an earlier connection */
+  constructor(limits: InboundLimits, isSubscribed: boolean) {
     this.#limits = limits;
+    this.#isSubscribed = isSubscribed;
   }
 
   /** The client sends a packet. */
@@ -64,16 +67,17 @@ export class InboundGuard {
         continue;
       }
       const byte = bytes[at++] ?? 0;
-      const fault = this.#length ? this.#takeLength(this.#length, byte) : this.#begin(byte >> TYPE_SHIFT);
+      const fault = this.#length ? this.#takeLength(this.#length, byte) : this.#begin(byte);
       if (fault !== undefined) return fault;
     }
     return undefined;
   }
 
-  #begin(type: number): string | undefined {
+  /** Subscriptions ask for QoS 1 at most: the library would keep each message of QoS 2 until the broker releases it. */
+  #begin(byte: number): string | undefined {
     this.#length = { value: 0, bytes: 0 };
-    const isMessage = type === PUBLISH || type === PUBREL;
-    if (isMessage && this.#isSubscribed) return undefined;
+    const isMessage = byte >> TYPE_SHIFT === PUBLISH;
+    if (isMessage && this.#isSubscribed && (byte & ABOVE_QOS_1) === 0) return undefined;
     if (!isMessage && this.#awaited > 0) {
       this.#awaited--;
       return undefined;

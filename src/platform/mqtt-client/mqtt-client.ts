@@ -203,7 +203,9 @@ export class MqttClient {
     const { host } = this.#options.url;
     await this.#acknowledged((library, { resolve, reject }) =>
       library.subscribe(topic, { qos: 1 }, (error) =>
-        error ? reject(new MqttFailure(`${host} does not let this client read ${topic}.`)) : resolve(),
+        error
+          ? reject(this.#fault ?? new MqttFailure(`${host} does not let this client read ${topic}.`))
+          : resolve(),
       ),
     );
   }
@@ -278,7 +280,7 @@ export class MqttClient {
   async #openAs(version: Version, open: typeof openLine): Promise<Library> {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
-    const guard = new InboundGuard(this.#limits);
+    const guard = new InboundGuard(this.#limits, this.#options.isSessionKept ?? false);
     this.#fault = undefined;
     const library = connecting(
       this.#options,

@@ -191,9 +191,8 @@ function sendOnce(
   });
 }
 
-function isHangUp(error: Error): boolean {
-  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-}
+const isHangUp = (error: Error): boolean =>
+  'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
 /** `isRaw`: the script asked for an encoding of its own and gets the bytes as they are. */
 async function answerOf(response: IncomingMessage, isRaw: boolean, bytesMax: number): Promise<Received> {
@@ -261,12 +260,8 @@ async function decoded(raw: Buffer, encoding: string | undefined, bytesMax: numb
   }
 }
 
-function linesOf(raw: readonly string[]): [string, string][] {
-  const lines: [string, string][] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2)
-    lines.push([raw[index] ?? '', raw[index + 1] ?? '']);
-  return lines;
-}
+const linesOf = (raw: readonly string[]): [string, string][] =>
+  Array.from({ length: raw.length / 2 }, (_, line) => [raw[2 * line] ?? '', raw[2 * line + 1] ?? '']);
 
 const DNS_CODES: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL']);
 const CONNECTION_TEXTS: ReadonlyMap<string, string> = new Map([
@@ -313,6 +308,8 @@ function repairAnswerHead(socket: Socket): void {
   const push = (bytes: Buffer | null): boolean =>
     (Object.getPrototypeOf(socket) as Socket).push.call(socket, bytes);
   let head: Buffer | undefined = Buffer.alloc(0);
+  /** 1xx answers before the real one; more are no server of HTTP (RFC 9110, 15.2). */
+  let interimLeft = 16;
   socket.push = (bytes: Buffer | null): boolean => {
     if (head === undefined) return push(bytes);
     if (bytes === null) {
@@ -327,7 +324,9 @@ function repairAnswerHead(socket: Socket): void {
     const size = end ? end.index + end[0].length : 0;
     const rest = head.subarray(size);
     // Another head follows one that is for information only.
-    head = size > 0 && INFORMATION.test(text) ? Buffer.alloc(0) : undefined;
+    const isInterim = size > 0 && INFORMATION.test(text);
+    if (isInterim && interimLeft-- === 0) return !socket.destroy(new Failure('1xx answers without an end'));
+    head = isInterim ? Buffer.alloc(0) : undefined;
     const hasRoom = push(Buffer.from(repaired(text.slice(0, size)), 'latin1'));
     return rest.length > 0 ? socket.push(rest) : hasRoom;
   };

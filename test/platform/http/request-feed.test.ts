@@ -1,8 +1,10 @@
 /** Whose turn it is among connections that send requests ahead of responses. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { nextTurn } from '../../../src/platform/clock/index.ts';
-import { AheadTurns } from '../../../src/platform/http/request-feed.ts';
+import { AheadTurns, RequestFeed } from '../../../src/platform/http/request-feed.ts';
 
 test('connections that sent requests ahead go on one in each turn of the event loop, in order', async () => {
   const turns = new AheadTurns();
@@ -21,4 +23,54 @@ test('connections that sent requests ahead go on one in each turn of the event l
   wait(6);
   while (begun.length < 6) await nextTurn();
   assert.equal(begun.at(-1), 6);
+});
+
+const TURN_BYTES = 4_096;
+const bodies: [name: string, sent: string][] = [
+  ['chunks of one byte', '1\r\nx\r\n'.repeat(11_000)],
+  ['chunks that look like ends of heads', '4\r\n\r\n\r\n\r\n'.repeat(6_000)],
+  ['one head without an end', `GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(10_000)}`],
+];
+for (const [name, sent] of bodies)
+  test(`a connection that sends ${name} is parsed a few kilobytes in each turn of the event loop`, async () => {
+    const line = new PassThrough();
+    let [inThisTurn, most, parsed] = [0, 0, ''];
+    line.on('data', (piece: Buffer) => {
+      inThisTurn += piece.length;
+      most = Math.max(most, inThisTurn);
+      parsed += piece.toString('latin1');
+    });
+    const feed = new RequestFeed(line as unknown as Socket, {
+      isBusy: () => false,
+      requestsAhead: 32,
+      onSentAhead: () => undefined,
+      turns: new AheadTurns(),
+    });
+    line.write(sent);
+    while (parsed.length < sent.length) {
+      await nextTurn();
+      inThisTurn = 0;
+    }
+    feed.stop();
+    assert.equal(parsed, sent);
+    assert.ok(most <= 2 * TURN_BYTES, `${most} bytes`);
+  });
+
+test('a body of a declared length is parsed as it comes', async () => {
+  const line = new PassThrough({ highWaterMark: 200_000 });
+  const pieces: number[] = [];
+  const head = 'POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n';
+  line.on('data', (piece: Buffer) => {
+    pieces.push(piece.length);
+    if (pieces.length === 1) feed.expectBody(100_000);
+  });
+  const feed = new RequestFeed(line as unknown as Socket, {
+    isBusy: () => false,
+    requestsAhead: 32,
+    onSentAhead: () => undefined,
+    turns: new AheadTurns(),
+  });
+  line.write(head + 'x'.repeat(100_000));
+  await nextTurn();
+  assert.deepEqual(pieces, [head.length, 100_000]);
 });

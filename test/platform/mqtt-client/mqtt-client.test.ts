@@ -8,7 +8,12 @@ import { promisify } from 'node:util';
 import { generate, type Packet, parser, writeToStream } from 'mqtt-packet';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
-import { MqttClient, MqttFailure, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
+import {
+  MqttClient,
+  type MqttClientOptions,
+  MqttFailure,
+  MqttRefusal,
+} from '../../../src/platform/mqtt-client/index.ts';
 
 interface Line {
   /** In the version of the client, or in the one that is given. */
@@ -22,6 +27,7 @@ async function clientOf(
   t: TestContext,
   answer: (packet: Packet, line: Line) => void,
   onMessage?: () => Promise<void>,
+  more: Partial<MqttClientOptions> = {},
 ): Promise<MqttClient> {
   const server = createServer((socket) => {
     const packets = parser();
@@ -42,7 +48,7 @@ async function clientOf(
   const { port } = server.address() as { port: number };
   const clock = createSystemClock();
   const url = new URL(`mqtt://127.0.0.1:${port}`);
-  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 60_000, onMessage });
+  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 60_000, onMessage, ...more });
   t.after(() => {
     client.close();
     clock.close();
@@ -272,6 +278,51 @@ for (const [name, bytes] of unasked)
       new RegExp(`sent ${unaskedMax + 1} packets that were not asked for`),
     );
   });
+
+const unaskedOfSubscriber: [name: string, bytes: Buffer][] = [
+  ['messages of QoS 2', Buffer.from([0x34, 6, 0, 1, 97, 0, 1, 0])],
+  ['releases', Buffer.from([0x62, 2, 0, 1])],
+  ['acknowledgements of subscriptions', Buffer.from([0x90, 4, 0x7f, 0x7f, 0, 0])],
+];
+for (const [name, bytes] of unaskedOfSubscriber)
+  test(`a connection with a subscription ends after too many ${name} that nobody asked for`, async (t) => {
+    const client = await clientOf(
+      t,
+      (packet, { send, sendBytes }) => {
+        if (packet.cmd === 'connect') send(accepted());
+        if (packet.cmd === 'subscribe')
+          send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1] });
+        if (packet.cmd === 'publish') sendBytes(Buffer.concat(Array<Buffer>(10_000).fill(bytes)));
+      },
+      async () => undefined,
+    );
+    await client.connect();
+    await client.subscribe('a');
+    await assert.rejects(
+      publish(client, '1'),
+      new RegExp(`sent ${unaskedMax + 1} packets that were not asked for`),
+    );
+  });
+
+test('what a broker kept for a session comes before the client has subscribed again', async (t) => {
+  const kept = 2 * unaskedMax;
+  let seen = 0;
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  const client = await clientOf(
+    t,
+    (packet, { sendBytes }) => {
+      if (packet.cmd !== 'connect') return;
+      const greeting = generate({ ...accepted(), sessionPresent: true } as never, { protocolVersion: 5 });
+      sendBytes(Buffer.concat([greeting, ...Array<Buffer>(kept).fill(message(0))]));
+    },
+    async () => {
+      if (++seen === kept) resolve();
+    },
+    { clientId: 'kept', isSessionKept: true },
+  );
+  await client.connect();
+  await arrived;
+});
 
 test('a flood of messages leaves turns to everything else', async (t) => {
   const flood = 10_000;

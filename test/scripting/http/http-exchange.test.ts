@@ -198,6 +198,15 @@ describe('an answer of a device that is careless', () => {
     }
   });
 
+  test('ends the request when heads for information only come without an end', async (t) => {
+    const flood = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5_000);
+    const url = await serve(t, (socket) => {
+      const pump = (): void => void (socket.writable && socket.write(flood, () => setImmediate(pump)));
+      pump();
+    });
+    for (const method of ['GET', 'POST']) assert.equal(await ask(method, url), '1xx answers without an end');
+  });
+
   test('ends the request without an answer when it switches to another protocol', async (t) => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
     const url = await serve(t, (socket) => socket.write(switching));
