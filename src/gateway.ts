@@ -19,7 +19,7 @@ import { startPrograms } from './gateway/programs.ts';
 import { LIMITS } from './lib/limits.ts';
 import { type Clock, within } from './platform/clock/index.ts';
 import type { Log } from './platform/log/index.ts';
-import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
+import { type FolderLock, type KilledHolder, lockFolder } from './platform/sqlite/index.ts';
 
 /** Facts for a person once everything serves. */
 export interface Started extends AnnouncedPorts {
@@ -57,8 +57,8 @@ export class Gateway {
       waitMs: LIMITS.start.lockWaitMs,
     });
     try {
-      const result = await this.#startOrStop();
-      this.#lock.tell(`HTTP on port ${result.httpPort}`);
+      const result = await this.#startOrStop(this.#lock.killed);
+      this.#lock.serves(result.httpPort);
       return result;
     } catch (error) {
       this.#releaseFolder();
@@ -95,9 +95,9 @@ export class Gateway {
     return result;
   }
 
-  async #startAll(): Promise<Started> {
+  async #startAll(killed: KilledHolder | undefined): Promise<Started> {
     const options = this.#options;
-    const data = await this.#timed('databases', () => openInfrastructure(options, this.#started));
+    const data = await this.#timed('databases', () => openInfrastructure(options, this.#started, killed));
     const mdns = createAnnouncement(options);
     const tls = await this.#timed('certificates', () => openCertificates(options, mdns, this.#started));
     const infrastructure = { ...data, mdns, tls };
@@ -173,9 +173,9 @@ export class Gateway {
     }
   }
 
-  async #startOrStop(): Promise<Started> {
+  async #startOrStop(killed: KilledHolder | undefined): Promise<Started> {
     try {
-      return await this.#startAll();
+      return await this.#startAll(killed);
     } catch (error) {
       await this.#stopAll();
       throw error;

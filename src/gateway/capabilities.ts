@@ -335,7 +335,7 @@ function buildFlows(
   started: StartedHook,
 ) {
   const { options, metrics, state, history, journalFolder, stateCommits, historyCommits } = infrastructure;
-  const { historyRoom: room } = infrastructure;
+  const { historyRoom: room, isTornEndDamage } = infrastructure;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
   const commands = new Commands({
@@ -366,6 +366,7 @@ function buildFlows(
       databasePath: history.path,
       migrationsDir: packagePath('migrations', 'history'),
       journalFolder,
+      isTornEndDamage,
       policy: retentionPolicy(config),
       room: room.telemetry,
       openSamples: config.telemetryOpenSamples,

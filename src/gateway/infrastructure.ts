@@ -32,6 +32,7 @@ import {
   DegradableDatabase,
   type GroupCommit,
   HISTORY_SALVAGE,
+  type KilledHolder,
   type LostChanges,
   openState,
   releaseStartReserve,
@@ -75,18 +76,19 @@ export type Infrastructure = ReturnType<typeof openInfrastructure> & {
   mdns: Mdns | undefined;
 };
 
-export function openInfrastructure(options: GatewayOptions, started: StartedHook) {
+/** `killed`: the process before this one, if it did not end in order. */
+export function openInfrastructure(
+  options: GatewayOptions,
+  started: StartedHook,
+  killed: KilledHolder | undefined,
+) {
   const { config, clock, log } = options;
   const { dataDir } = config;
   const metrics = createMetrics();
   const space = new DiskSpace({ folder: dataDir, clock, limits: LIMITS.disk });
   started('disk space', () => space.stop());
   if (space.isLow) releaseStartReserve(dataDir, log);
-  // A backup that is put back on a new box comes without the history of the old one.
-  const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
-  applyRestore({ dataDir, clock, log });
-  removeLeftovers({ dataDir, log });
-  const rehearsal = rehearsalIn(dataDir, log);
+  const { hadState, wasOpen, rehearsal } = takeFolder(options, killed);
   const provenTime = keepProvenTime({
     clock,
     path: join(dataDir, 'proven-time.json'),
@@ -98,10 +100,10 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
   });
   started('proven time', () => provenTime.stop());
   const { state, stateUpkeep } = namingFile(join(dataDir, 'state.db'), () =>
-    openStateDatabase(options, { space, metrics, started }),
+    openStateDatabase(options, { space, metrics, started, wasOpen }),
   );
   const journalFolder = join(dataDir, 'telemetry-journal');
-  const history = createHistory(options, journalFolder, started);
+  const history = createHistory(options, { journalFolder, started, wasOpen });
   const historyRoom = new HistoryRoom({
     path: history.path,
     journalFolder,
@@ -138,20 +140,32 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     historyRoom,
     /** Journal of telemetry, which belongs to history.db. */
     journalFolder,
+    /** Without a power cut the last record of the journal was written as a whole. */
+    isTornEndDamage: killed?.isOfThisBoot === true,
   };
+}
+
+function takeFolder({ config: { dataDir }, clock, log }: GatewayOptions, killed: KilledHolder | undefined) {
+  // A backup that is put back on a new box comes without the history of the old one.
+  const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
+  const isRestored = applyRestore({ dataDir, clock, log });
+  removeLeftovers({ dataDir, log });
+  // A power cut may leave an index that nobody synced.
+  const wasOpen = !isRestored && killed?.hasServed === true && killed.isOfThisBoot;
+  return { hadState, wasOpen, rehearsal: rehearsalIn(dataDir, log) };
 }
 
 /** Opened once its owner is known. A copy before a migration could fill the disk. */
 function createHistory(
   options: GatewayOptions,
-  journalFolder: string,
-  started: StartedHook,
+  { journalFolder, started, wasOpen }: { journalFolder: string; started: StartedHook; wasOpen: boolean },
 ): DegradableDatabase {
   const { config, clock, log } = options;
   const path = join(config.dataDir, 'history.db');
   const history = new DegradableDatabase({
     path,
     onLost: lossNoter(options)(path),
+    wasOpen,
     migrationsDir: packagePath('migrations', 'history'),
     salvage: HISTORY_SALVAGE,
     companions: [journalFolder],
@@ -177,7 +191,12 @@ const syncFile: SyncFile = promisify(fdatasync);
 
 function openStateDatabase(
   options: GatewayOptions,
-  { space, metrics, started }: { space: DiskSpace; metrics: Metrics; started: StartedHook },
+  {
+    space,
+    metrics,
+    started,
+    wasOpen,
+  }: { space: DiskSpace; metrics: Metrics; started: StartedHook; wasOpen: boolean },
 ): { state: Database; stateUpkeep: StateUpkeep } {
   const { config, clock, log } = options;
   const { dataDir } = config;
@@ -188,6 +207,7 @@ function openStateDatabase(
   const state = openState({
     path,
     onLost: lossNoter(options)(path),
+    wasOpen,
     migrationsDir,
     backupDir: join(dataDir, 'backups'),
     sync: options.syncFile ?? syncFile,

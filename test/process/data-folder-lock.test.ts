@@ -1,6 +1,6 @@
 /** Two gateways and one data folder: the second one says who is there and touches nothing. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -65,5 +65,24 @@ describe('a second gateway on a data folder', () => {
     );
     const again = await startHealthy(t, home);
     assert.equal((await again.call('GET', '/v3/site')).status, 200);
+  });
+
+  test('names changes that may be lost when the logs of a killed one are gone, and none after a stop', async (t) => {
+    const home = await usedHome(t);
+    const dataDir = join(home.folder, 'data');
+    const lostFiles = () => {
+      if (!readdirSync(dataDir).includes('changes-lost.json')) return [];
+      const note = JSON.parse(readFileSync(join(dataDir, 'changes-lost.json'), 'utf8')) as { file: string }[];
+      return note.map(({ file }) => file);
+    };
+    await (await startHealthy(t, home)).gateway.end('SIGTERM');
+    const killed = await startHealthy(t, home);
+    assert.deepEqual(lostFiles(), []);
+    await killed.gateway.end('SIGKILL');
+    for (const name of readdirSync(dataDir).filter((one) => /-(wal|shm)$/.test(one)))
+      rmSync(join(dataDir, name));
+    const again = await startHealthy(t, home);
+    assert.equal((await again.call('GET', '/v3/site')).status, 200);
+    assert.deepEqual(lostFiles(), ['state.db', 'history.db']);
   });
 });

@@ -82,10 +82,10 @@ export function unusedName(dataDir: string, head: string, wallMs: EpochMs): stri
 }
 
 /**
- * Keeps what was there beside it. @throws what the disk refuses, as long as it is worth another start, or as long as it
+ * True: the data is another one now; what was there is kept beside it. @throws what the disk refuses, as long as it is worth another start, or as long as it
  * does not let what was taken over go back
  */
-export function applyRestore(options: Options, rename: Rename = renameSync): void {
+export function applyRestore(options: Options, rename: Rename = renameSync): boolean {
   const { dataDir, log } = options;
   const note = noteIn(dataDir);
   let plan: Plan | undefined;
@@ -103,6 +103,7 @@ export function applyRestore(options: Options, rename: Rename = renameSync): voi
     removeOlder(options, ASIDE, plan.asideName, LIMITS.backup.asideKept);
   }
   for (const name of [STAGE, TRIES, ...(plan ? [NOTE] : [])]) isRemoved(join(dataDir, name), log);
+  return plan !== undefined;
 }
 
 /** Why the last restore was not done, if that was found after a moment; an unreadable note is logged. */
@@ -199,7 +200,7 @@ function isWorthAnotherStart(dataDir: string): boolean {
 }
 
 /** What was to be put back is kept, and no later start takes it over: by then much may have changed. */
-function giveUp(options: Options, plan: Plan | undefined, error?: unknown): void {
+function giveUp(options: Options, plan: Plan | undefined, error?: unknown): false {
   const { dataDir, clock, log } = options;
   const stage = join(dataDir, STAGE);
   const mark = join(stage, BACK);
@@ -225,6 +226,7 @@ function giveUp(options: Options, plan: Plan | undefined, error?: unknown): void
     writePrivateFile(join(dataDir, NOTE), JSON.stringify({ reason, foundAtMs: clock.wallMs() })),
   );
   if (isKept) removeOlder(options, GIVEN_UP, name, 1);
+  return false;
 }
 
 const halfway = (dataDir: string, reason: string, cause: unknown): Error =>

@@ -27,13 +27,16 @@ export interface OpenOptions extends MigrationOptions {
   isFirst?: boolean;
   /** With `isFirst`: called when the write-ahead log has lost commits. */
   onLost?: (lost: LostChanges) => void;
+  /** With `onLost`: the last process had this file open and was killed, so there must be a log and its index. */
+  wasOpen?: boolean;
 }
 
 /** Opens, migrates and returns the database. @throws UnrecoverableError for one of a newer version */
 export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
-  const evidence = options.isFirst && options.onLost ? new LogEvidence(options.path) : undefined;
+  const evidence =
+    options.isFirst && options.onLost ? new LogEvidence(options.path, options.wasOpen === true) : undefined;
   const handle = openFile(options.path);
   try {
     // First: another program (the admin command) may hold the lock for a moment.

@@ -62,6 +62,8 @@ export class DegradableDatabase implements SqlDatabase {
   /** The damaged file that was just set aside. */
   #replaced: string | undefined;
   #isReplacing = false;
+  /** Until the first opening: the last process was killed while it had the file open. */
+  #wasOpen: boolean;
   #isClosed = false;
 
   constructor(options: DegradableOptions) {
@@ -70,6 +72,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.orm = createOrm(this as never);
     this.#options = options;
     this.#clock = options.clock;
+    this.#wasOpen = options.wasOpen === true;
   }
 
   /** Opens it, or keeps trying. A file of another owner or a newer version is set aside, and comes back with these. */
@@ -208,12 +211,14 @@ export class DegradableDatabase implements SqlDatabase {
     if (newer !== undefined) this.#takeBack(newer);
     const isMissing = !isThere(this.path);
     const own = foreignPath(this.path, owner.id);
+    const wasOpen = this.#wasOpen && !isMissing && newer === undefined;
+    this.#wasOpen = false;
     if (isMissing && isThere(own)) this.#takeBack(own);
     // After a power cut during a move: the log that was left must not be read into a new file.
     else if (isMissing) for (const suffix of ['-wal', '-shm']) removeFile(this.path + suffix);
     let database: Database;
     try {
-      database = openDatabase({ ...this.#options, isFirst: true });
+      database = openDatabase({ ...this.#options, isFirst: true, wasOpen });
     } catch (error) {
       if (!(error instanceof NewerDatabaseError)) throw error;
       this.#moveAway(nameOfNewer(error.found));

@@ -1,9 +1,9 @@
 /**
  * One gateway per data folder. The lock is an exclusive transaction on a small SQLite file: the kernel ties it to the file
  * itself, so that it also works through another spelling of the path, a link, a bind mount or another container, and it
- * ends with the process. A text file beside it names the holder, for people only.
+ * ends with the process. A text file beside it names the holder for people, and to the next start one that was killed.
  */
-import { accessSync, constants, truncateSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
@@ -25,12 +25,23 @@ import { openFile } from './native.ts';
 const LOCK_FILE = 'gateway.lock';
 /** Not the lock file itself: closing it anywhere in this process would release the lock (fcntl(2)). */
 const HOLDER_FILE = 'gateway.lock.holder';
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const RETRY_MS = 100;
+
+/** The process that held the folder before, and did not give it back. */
+export interface KilledHolder {
+  /** It served, so it had all files of the folder open. */
+  hasServed: boolean;
+  /** No power was lost since: whatever it wrote is there. */
+  isOfThisBoot: boolean;
+}
 
 /** The lock of a data folder. */
 export interface FolderLock {
-  /** Adds a detail for a person who meets the lock, such as `HTTP on port 8080`. */
-  tell(detail: string): void;
+  /** Undefined: the last holder gave it back, or there was none. */
+  killed: KilledHolder | undefined;
+  /** Notes that all files are open, and the port for a person who meets the lock. */
+  serves(httpPort: number): void;
   release(): void;
 }
 
@@ -83,17 +94,19 @@ export function tryLockFolder({
   if (!handle) return undefined;
   const holderFile = join(dataDir, HOLDER_FILE);
   const sentence = `process ${process.pid} on host ${hostname()}, running since ${formatTimestamp(clock.wallMs())}`;
+  const killed = killedHolder(holderFile);
   const tell = (text: string): void => {
     try {
       removeFile(holderFile);
-      writeFileSync(holderFile, `${text}\n`, { mode: 0o600 });
+      writeFileSync(holderFile, `${text}\n${bootId()}\n`, { mode: 0o600 });
     } catch (error) {
       log.warn('who holds the data folder could not be noted', { path: holderFile, error });
     }
   };
   tell(sentence);
   return {
-    tell: (detail) => tell(`${sentence}, ${detail}`),
+    killed,
+    serves: (httpPort) => tell(`${sentence}${SERVES}${httpPort}`),
     release: () => {
       if (!handle.open) return;
       try {
@@ -105,6 +118,32 @@ export function tryLockFolder({
       }
     },
   };
+}
+
+const SERVES = ', HTTP on port ';
+
+/** What the file of a holder says that did not remove it. After a power cut it may be empty. */
+function killedHolder(holderFile: string): KilledHolder | undefined {
+  const text = textOf(holderFile);
+  if (text === undefined) return undefined;
+  return { hasServed: text.includes(SERVES), isOfThisBoot: text.endsWith(`\n${bootId()}\n`) };
+}
+
+/** Undefined whatever the reason: nothing rests on it. */
+function textOf(holderFile: string): string | undefined {
+  try {
+    return readPlainFile(holderFile).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Unknown is not the same boot. */
+function bootId(): string {
+  return unlessRefused(
+    () => readFileSync(BOOT_ID, 'utf8').trim(),
+    () => `unknown to ${process.pid}`,
+  );
 }
 
 /** The file, open and locked until it is closed; undefined when it is locked already. @throws SqliteError */
@@ -178,10 +217,6 @@ function lockedMessage(dataDir: string): string {
 }
 
 function holderOf(dataDir: string): string {
-  try {
-    return readPlainFile(join(dataDir, HOLDER_FILE)).toString('utf8').trim() || 'an unknown process';
-  } catch {
-    // Whatever the reason: it is for people only.
-    return 'an unknown process';
-  }
+  const [sentence] = textOf(join(dataDir, HOLDER_FILE))?.split('\n') ?? [];
+  return sentence || 'an unknown process';
 }

@@ -10,7 +10,7 @@ export {
   type SetAside,
   setAsideOf,
 } from './local-copies.ts';
-export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
+export { lockFolder, tryLockFolder, type FolderLock, type KilledHolder } from './folder-lock.ts';
 export { lastRecovery, openState, textOfRecovery } from './open-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';
 export type { LostChanges } from './log-evidence.ts';

@@ -2,6 +2,7 @@
  * Evidence that a write-ahead log has lost commits. SQLite ends a log at the first frame that does not fit and says nothing,
  * so a damaged, shortened or missing log silently brings back what was there before. The shared index of the last process
  * (https://sqlite.org/walformat.html) says how many frames there were; frames of the present log behind its end show it too.
+ * Where log and index are both gone, the folder's lock says whether the last process had them.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -35,10 +36,13 @@ export class LogEvidence {
   readonly #path: string;
   readonly #index: Index | undefined;
   readonly #times: LostChanges;
+  /** The last process did not close its index, and it is not there. */
+  readonly #lacksIndex: boolean;
 
-  constructor(path: string) {
+  constructor(path: string, hadLog: boolean) {
     this.#path = path;
     this.#index = indexOf(path);
+    this.#lacksIndex = hadLog && !this.#index && timeOf(path) !== undefined;
     const now = (suffix: string): EpochMs => Math.round(timeOf(path + suffix) ?? timeOf(path) ?? 0);
     // The file is written by checkpoints, the log by every commit.
     this.#times = { fromMs: now(''), toMs: Math.max(now(''), now('-wal'), now('-shm')) };
@@ -53,6 +57,7 @@ export class LogEvidence {
   }
 
   #isShortened(frames: number): boolean {
+    if (this.#lacksIndex && frames === 0) return true;
     // SQLite takes no locks on the log, so it can be closed here.
     const descriptor = unlessAbsent(() => openSync(`${this.#path}-wal`, 'r'));
     try {

@@ -57,14 +57,13 @@ export function openState(given: OpenOptions & { backupDir: string }, disk: Part
   const { path, log } = options;
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
   if (isMissing(path)) {
-    if (recover(options, 'missing')) return openDatabase(options);
-    clearPlace(options);
-    return openDatabase(options);
+    if (!recover(options, 'missing')) clearPlace(options);
+    return openDatabase({ ...options, wasOpen: false });
   }
   const damage = openOrDamage(options);
   if (damage instanceof Database) return damage;
   log.error('state.db is damaged', { path, error: damage });
-  if (recover(options, 'damaged')) return openDatabase(options);
+  if (recover(options, 'damaged')) return openDatabase({ ...options, wasOpen: false });
   throw new UnrecoverableError(
     `${path} is damaged (${messageOf(damage)}) and there is no good copy in ${options.backupDir}. ` +
       'Put a backup back with `energy-gateway restore <file>`; or, to begin a new site without anything of the old ' +

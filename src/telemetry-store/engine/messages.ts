@@ -19,6 +19,8 @@ export interface EngineThreadData {
   openSamples?: number;
   /** The disk has refused parts of the journal for long: they are damaged. Default: they will be given. */
   acceptsRefused?: boolean;
+  /** No power was lost since the journal was written: a last record that is not whole is damaged. */
+  isTornEndDamage?: boolean;
 }
 
 export type ToEngine =

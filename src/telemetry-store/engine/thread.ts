@@ -37,8 +37,7 @@ let provenMs: EpochMs | undefined;
 const engine = new Engine({
   store,
   seriesCopy: readSeriesCopy(readCompanion(data.journalFolder, data.acceptsRefused)),
-  readJournal: (afterSequence, onDamage) =>
-    readJournal(data.journalFolder, afterSequence, onDamage, data.acceptsRefused),
+  readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage, data),
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
   ...(data.room && { room: data.room }),

@@ -42,6 +42,7 @@ export class ThreadedHistory {
   readonly #queries: Queries;
   readonly #backlog: Backlog;
   readonly #restartPause: DoublingPause;
+  #isFirstLaunch = true;
   #room: EngineRoom;
   #thread: Thread | undefined;
   #events: HistoryEvents | undefined;
@@ -96,6 +97,11 @@ export class ThreadedHistory {
       if (file.failure) this.#resolveStart(undefined);
     }
     return started.promise;
+  }
+
+  /** A last record of the journal that is not whole is damaged. */
+  get isTornEndDamage(): boolean {
+    return this.#data.isTornEndDamage === true;
   }
 
   /** Why nothing can be read or written now; undefined when all is well. */
@@ -182,7 +188,13 @@ export class ThreadedHistory {
       onExit: (error) => this.#exited(error),
     });
     const acceptsRefused = this.journalRefusal.isOver;
-    this.#post({ kind: 'open', data: { ...this.#data, room: this.#room, acceptsRefused } });
+    // Later threads read a journal that is being written.
+    const isTornEndDamage = this.isTornEndDamage && this.#isFirstLaunch;
+    this.#isFirstLaunch = false;
+    this.#post({
+      kind: 'open',
+      data: { ...this.#data, room: this.#room, acceptsRefused, isTornEndDamage },
+    });
   }
 
   #exited(error: Error | undefined): void {

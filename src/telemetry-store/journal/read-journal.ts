@@ -12,6 +12,7 @@ import {
   pageFrom,
   readHeader,
   readRecord,
+  isBegun,
   type RecordAt,
   SEGMENT,
 } from './segment-format.ts';
@@ -34,6 +35,16 @@ export interface JournalDamage {
 }
 
 type OnDamage = (damage: JournalDamage) => void;
+
+interface Reading {
+  /** A file that the disk does not give counts as damaged. Default: it is an error. */
+  acceptsRefused?: boolean;
+  /**
+   * A record that was begun at the end, and is not whole, is damaged. Default: a power cut may have left it, and it was
+   * never acknowledged.
+   */
+  isTornEndDamage?: boolean;
+}
 
 interface SegmentFile {
   name: string;
@@ -95,15 +106,14 @@ function addSegment(list: SegmentList, name: string, path: string, acceptsRefuse
 }
 
 /**
- * All intact records with a sequence above `afterSequence`, oldest first. Missing ones are reported. A torn end, as a
- * power cut leaves it, is no damage: it was never acknowledged. `acceptsRefused`: a file that the disk does not give counts
- * as damaged. @throws Error when the disk does not give a file now
+ * All intact records with a sequence above `afterSequence`, oldest first. Missing ones are reported.
+ * @throws Error when the disk does not give a file now
  */
 export function* readJournal(
   folder: string,
   afterSequence: number,
   onDamage: OnDamage,
-  acceptsRefused = false,
+  { acceptsRefused = false, isTornEndDamage = false }: Reading = {},
 ): Generator<JournalRecord> {
   const { segments, unreadable } = listSegments(folder, acceptsRefused);
   for (const { name, sizeBytes } of unreadable)
@@ -132,23 +142,53 @@ export function* readJournal(
     }
   }
   const newest = newestSegment(folder);
-  if (newest && newest.firstSequence > Math.max(afterSequence, (expected ?? 1) - 1))
+  const nextSequence = Math.max(afterSequence + 1, expected ?? 1);
+  if (newest && newest.firstSequence >= nextSequence)
     onDamage({ segment: newest.name, sequence: newest.firstSequence, recordCount: undefined, bytes: 0 });
+  else reportEnd(segments.at(-1), newest, { nextSequence, isTornEndDamage, onDamage });
+}
+
+/** Records that are missing at the end of the last segment. */
+function reportEnd(
+  last: SegmentFile | undefined,
+  newest: NewestSegment | undefined,
+  {
+    nextSequence,
+    isTornEndDamage,
+    onDamage,
+  }: { nextSequence: number; isTornEndDamage: boolean; onDamage: OnDamage },
+): void {
+  // One that was set aside was reported then.
+  if (!last || last.name.endsWith(DAMAGED_SUFFIX)) return;
+  const missingBytes = bytesCutOff(last, newest);
+  const report = { segment: last.name, sequence: nextSequence };
+  if (missingBytes > 0) onDamage({ ...report, recordCount: undefined, bytes: missingBytes });
+  else if (isTornEndDamage && endOf(last, nextSequence).hasTornEnd)
+    onDamage({ ...report, recordCount: 1, bytes: 0 });
+}
+
+/** How much shorter the segment is than it was when it was begun. */
+export function bytesCutOff({ name, bytes }: SegmentFile, newest: NewestSegment | undefined): number {
+  return newest?.name === name ? Math.max(0, newest.sizeBytes - bytes.length) : 0;
 }
 
 /** The segment that was begun last. Not synced: after a power cut it may be an older one, or none. */
 interface NewestSegment {
   name: string;
   firstSequence: number;
+  sizeBytes: number;
 }
 
 export const NEWEST = 'newest';
 
-function newestSegment(folder: string): NewestSegment | undefined {
+export function newestSegment(folder: string): NewestSegment | undefined {
   const path = join(folder, NEWEST);
   if (!isThere(path)) return undefined;
-  const [, name, sequence] = /^(\d{6}\.journal) (\d+)\n$/.exec(readPlainFile(path).toString()) ?? [];
-  return name === undefined ? undefined : { name, firstSequence: Number(sequence) };
+  const text = readPlainFile(path).toString();
+  const [, name, sequence, sizeBytes = 0] = /^(\d{6}\.journal) (\d+)(?: (\d+))?\n$/.exec(text) ?? [];
+  return name === undefined
+    ? undefined
+    : { name, firstSequence: Number(sequence), sizeBytes: Number(sizeBytes) };
 }
 
 const damageOf = (segment: string, from: number, before: number, bytes: number): JournalDamage => ({
@@ -212,9 +252,8 @@ export function endOf(segment: SegmentFile, neededFrom: number): SegmentEnd {
     end.nextSequence = record.sequence + 1;
     end.offset = record.end;
   }
-  const hasTornEnd = [end.offset, pageFrom(end.offset)].some((place) => {
-    const torn = readRecord(segment.bytes, place);
-    return torn !== undefined && !torn.isIntact && torn.sequence === end.nextSequence;
-  });
+  const hasTornEnd = [end.offset, pageFrom(end.offset)].some((place) =>
+    isBegun(segment.bytes, place, end.nextSequence),
+  );
   return { ...end, hasTornEnd };
 }

@@ -78,6 +78,17 @@ export function readRecord(bytes: Buffer, offset: number): RecordAt | undefined 
   };
 }
 
+/** Whether a record of this sequence was begun at `offset`: its number stands there, or its checksum fits that number. */
+export function isBegun(bytes: Buffer, offset: number, sequence: number): boolean {
+  if (offset + SEGMENT.recordHeaderBytes > bytes.length) return false;
+  if (Number(bytes.readBigUInt64LE(offset + 8)) === sequence) return true;
+  const record = readRecord(bytes, offset);
+  if (!record) return false;
+  const number = Buffer.alloc(8);
+  number.writeBigUInt64LE(BigInt(sequence));
+  return bytes.readUInt32LE(offset + 4) === crc32(record.payload, crc32(number));
+}
+
 /**
  * The first intact record at or after `offset` with a sequence of [fromSequence, beforeSequence). Remains in a recycled
  * segment have lower sequences.

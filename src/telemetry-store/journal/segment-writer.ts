@@ -6,7 +6,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { type JournalFile, type JournalFiles, nodeFiles } from './files.ts';
 import { COMPANION, sealCompanion } from './companion.ts';
-import { DAMAGED_SUFFIX, endOf, listSegments, NEWEST } from './read-journal.ts';
+import { bytesCutOff, DAMAGED_SUFFIX, endOf, listSegments, NEWEST, newestSegment } from './read-journal.ts';
 import { placeFrom, SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
 
 interface Segment {
@@ -31,6 +31,8 @@ export interface SegmentWriterOptions {
   neededFrom?: number;
   /** Segments that the disk does not give count as damaged. Default: the opening fails until it gives them. */
   acceptsRefused?: boolean;
+  /** As of `readJournal`. */
+  isTornEndDamage?: boolean;
   files?: JournalFiles;
 }
 
@@ -55,13 +57,14 @@ export class SegmentWriter {
   }
 
   #takeInventory(neededFrom: number): void {
-    const { folder, acceptsRefused = false } = this.#options;
+    const { folder, acceptsRefused = false, isTornEndDamage = false } = this.#options;
     const { segments, unused, unreadable } = listSegments(folder, acceptsRefused);
     const { segmentBytes } = this.#limits;
     for (const name of unused)
       this.#segments.push({ name, firstSequence: undefined, sizeBytes: segmentBytes, isDamaged: false });
     for (const { name, sizeBytes } of unreadable)
       this.#segments.push({ name, firstSequence: undefined, sizeBytes, isDamaged: true });
+    const newest = newestSegment(folder);
     for (const [index, segment] of segments.entries()) {
       const { name, firstSequence, bytes } = segment;
       const end = endOf(segment, neededFrom);
@@ -69,12 +72,14 @@ export class SegmentWriter {
       // Cut short: the next one shows that more was written.
       const isShort =
         following !== undefined && isWhole && end.nextSequence < following && following > neededFrom;
-      const isDamaged = end.isDamaged || isShort || name.endsWith(DAMAGED_SUFFIX);
+      const lacksEnd = bytesCutOff(segment, newest) > 0 || (isTornEndDamage && end.hasTornEnd);
+      const isDamaged =
+        end.isDamaged || isShort || (following === undefined && lacksEnd) || name.endsWith(DAMAGED_SUFFIX);
       const listed = { name, firstSequence, sizeBytes: bytes.length, isDamaged };
       this.#segments.push(listed);
       if (following !== undefined || end.nextSequence < this.#nextSequence) continue;
       this.#nextSequence = end.nextSequence;
-      if (end.hasTornEnd)
+      if (end.hasTornEnd && !isDamaged)
         // It cannot be told from damage, so it is not written over.
         this.#options.log.warn(
           'the last record of the journal is incomplete: it was not acknowledged, or is damaged',
@@ -133,7 +138,7 @@ export class SegmentWriter {
     const path = this.#pathOf(NEWEST);
     try {
       const file = await this.#files.open(`${path}.new`, true);
-      await file.write(Buffer.from(`${segment.name} ${this.#nextSequence}\n`), 0);
+      await file.write(Buffer.from(`${segment.name} ${this.#nextSequence} ${segment.sizeBytes}\n`), 0);
       await file.close();
       await this.#files.rename(`${path}.new`, path);
     } catch (error) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
@@ -23,6 +23,30 @@ describe('the lock of a data folder', () => {
     t.after(() => held.release());
     assert.equal(lock(folder), undefined);
     assert.equal(statSync(join(folder, 'gateway.lock')).size, 0);
+  });
+
+  test('says of the holder before whether it was killed, had served, and lost no power since', (t) => {
+    const folder = temporaryFolder(t);
+    const path = join(folder, 'gateway.lock.holder');
+    const killedAfter = (text: string) => {
+      writeFileSync(path, text);
+      const next = lock(folder);
+      next?.release();
+      return next?.killed;
+    };
+    const first = lock(folder);
+    const started = readFileSync(path, 'utf8');
+    first?.serves(8080);
+    const serving = readFileSync(path, 'utf8');
+    first?.release();
+    const second = lock(folder);
+    assert.equal(second?.killed, undefined);
+    second?.release();
+    assert.deepEqual(killedAfter(started), { hasServed: false, isOfThisBoot: true });
+    assert.deepEqual(killedAfter(serving), { hasServed: true, isOfThisBoot: true });
+    const [sentence] = serving.split('\n');
+    assert.deepEqual(killedAfter(`${sentence}\nanother boot\n`), { hasServed: true, isOfThisBoot: false });
+    assert.deepEqual(killedAfter(''), { hasServed: false, isOfThisBoot: false });
   });
 
   test('names a file that cannot be one, for no restart mends it', (t) => {

@@ -52,9 +52,9 @@ describe('a write-ahead log after a kill', () => {
       database.prepare<[number, string]>('INSERT INTO person VALUES (?, ?)').run(id, 'a'.repeat(500));
     for (const suffix of ['', '-wal', '-shm']) copyFileSync(living + suffix, given.path + suffix);
     database.close();
-    const open = (): LostChanges | undefined => {
+    const open = (wasOpen = false): LostChanges | undefined => {
       let lost: LostChanges | undefined;
-      openDatabase({ ...options, onLost: (found) => void (lost = found) }).close();
+      openDatabase({ ...options, wasOpen, onLost: (found) => void (lost = found) }).close();
       return lost;
     };
     return { ...given, log: `${given.path}-wal`, open };
@@ -88,6 +88,24 @@ describe('a write-ahead log after a kill', () => {
       assert.ok(lost && lost.fromMs <= lost.toMs && lost.toMs > 0);
       assert.equal(open(), undefined);
     });
+
+  for (const [title, lose] of [
+    ['gone', (path: string) => rmSync(path)],
+    ['empty', (path: string) => truncateSync(path, 0)],
+  ] as const)
+    test(`a loss is reported when log and index are ${title}, if the last process had them open`, (t) => {
+      const { path, open } = killed(t);
+      for (const suffix of ['-wal', '-shm']) lose(path + suffix);
+      assert.equal(open(), undefined);
+      for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+      assert.ok(open(true));
+    });
+
+  test('a database is not missed that was not there', (t) => {
+    const { path, open } = killed(t);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix);
+    assert.equal(open(true), undefined);
+  });
 
   test('a loss is reported without the shared index, by frames behind the end of the log', (t) => {
     const { path, log, open } = killed(t);

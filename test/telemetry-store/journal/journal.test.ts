@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +42,7 @@ async function open(
   folder: string,
   files?: JournalFiles,
   lastKnownSequence = 0,
-  segmentBytes = SEGMENT_BYTES,
+  { segmentBytes = SEGMENT_BYTES, isTornEndDamage = false } = {},
 ): Promise<Opened> {
   const clock = new TestClock();
   const pending: string[] = [];
@@ -57,6 +58,7 @@ async function open(
       journal: { segmentBytes, spareSegments: 1, damagedSegments: 2 },
     },
     lastKnownSequence,
+    isTornEndDamage,
     encode: () => (pending.length > 0 ? Buffer.from(pending.shift() ?? '') : undefined),
     synced: (sequence) => void synced.push(sequence),
     ...(files && { files }),
@@ -73,9 +75,13 @@ async function open(
   };
 }
 
-function read(folder: string, after = 0): { texts: string[]; damages: JournalDamage[] } {
+function read(
+  folder: string,
+  after = 0,
+  isTornEndDamage = false,
+): { texts: string[]; damages: JournalDamage[] } {
   const damages: JournalDamage[] = [];
-  const texts = [...readJournal(folder, after, (damage) => damages.push(damage))].map(
+  const texts = [...readJournal(folder, after, (damage) => damages.push(damage), { isTornEndDamage })].map(
     ({ sequence, payload }) => `${sequence}:${payload.toString().slice(0, 8)}`,
   );
   return { texts, damages };
@@ -131,7 +137,7 @@ describe('a journal', () => {
     };
     const sizes = [1_300, 1_300, 1_300, 1_300, 5_000, 900, 4_000, 10];
     for (let run = 1; run <= 4; run++) {
-      const { journal, write } = await open(folder, files, 0, 8 * PAGE_BYTES);
+      const { journal, write } = await open(folder, files, 0, { segmentBytes: 8 * PAGE_BYTES });
       for (const size of sizes) await write(`run${run} `.padEnd(size, '.'));
       if (run === 2) await journal.segments.release(journal.segments.lastSequence - 1);
       await journal.stop();
@@ -412,5 +418,56 @@ describe('the newest segment of a journal', () => {
       lose(join(folder, newest ?? ''));
       const { damages } = read(folder, 0);
       assert.ok(damages.some(({ segment, sequence }) => segment === newest && sequence === 5));
+    });
+
+  for (const [title, sizeBytes] of [
+    ['within a record', 24 + 916 + 500],
+    ['between two records', 24 + 916],
+  ] as const)
+    test(`a loss is reported when it is cut short ${title}, and it is set aside`, async (t) => {
+      const folder = await filled(t, 3);
+      const path = join(folder, '000001.journal');
+      truncateSync(path, sizeBytes);
+      assert.deepEqual(read(folder), {
+        texts: ['1:record1 '],
+        damages: [
+          {
+            segment: '000001.journal',
+            sequence: 2,
+            recordCount: undefined,
+            bytes: SEGMENT_BYTES - sizeBytes,
+          },
+        ],
+      });
+      const again = await open(folder);
+      assert.deepEqual(again.journal.segments.damagedSegments(), ['000001.journal.damaged']);
+      await again.write('more');
+      await again.journal.stop();
+      assert.deepEqual(read(folder), { texts: ['1:record1 ', '2:more'], damages: [] });
+    });
+
+  const spoiled: [what: string, spoil: (record: Buffer) => void][] = [
+    ['its content', (record) => record.writeUInt8(record.readUInt8(500) ^ 1, 500)],
+    ['its length', (record) => record.writeUInt8(record.readUInt8(3) ^ 0x40, 3)],
+    ['its checksum', (record) => record.writeUInt8(record.readUInt8(4) ^ 1, 4)],
+    ['its number', (record) => record.writeUInt8(record.readUInt8(9) ^ 1, 9)],
+    ['its second half, which is gone', (record) => record.fill(0, 450)],
+  ];
+  for (const [what, spoil] of spoiled)
+    test(`damage of its last record, in ${what}, is a loss after a kill and none after a power cut`, async (t) => {
+      const folder = await filled(t, 2);
+      const path = join(folder, '000001.journal');
+      const bytes = readFileSync(path);
+      spoil(bytes.subarray(24 + 916, 24 + 2 * 916));
+      writeFileSync(path, bytes);
+      assert.deepEqual(read(folder), { texts: ['1:record1 '], damages: [] });
+      assert.deepEqual(read(folder, 0, true), {
+        texts: ['1:record1 '],
+        damages: [{ segment: '000001.journal', sequence: 2, recordCount: 1, bytes: 0 }],
+      });
+      const again = await open(folder, undefined, 0, { isTornEndDamage: true });
+      assert.deepEqual(again.journal.segments.damagedSegments(), ['000001.journal.damaged']);
+      await again.journal.stop();
+      assert.deepEqual(read(folder, 0, true).damages, []);
     });
 });

@@ -213,6 +213,7 @@ export class Intake {
         lastKnownSequence: content.lastSequence,
         neededFrom: content.neededFrom,
         acceptsRefused: history.journalRefusal.isOver,
+        isTornEndDamage: history.isTornEndDamage,
         encode: () => parts.batch.take(),
         mayGrow: () => room?.mayGrow ?? true,
         synced: (sequence, record) => history.apply(sequence, record),
