@@ -1,7 +1,7 @@
 /** A site in simulated time for the scripts of strategies: values that age, commands that change them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Arbiter } from '../../src/capabilities/outputs/arbiter.ts';
+import { Arbiter, type Output, type StoredOutput } from '../../src/capabilities/outputs/arbiter.ts';
 import type { Bounds, OutputCommand } from '../../src/capabilities/outputs/model.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import type { OutputParameters } from '../../src/protocol/output.ts';
@@ -67,13 +67,20 @@ export interface Asked {
   /** Null: it only limits. */
   arguments: Readonly<Record<string, JsonValue>> | null;
   max: Readonly<Record<string, number>>;
-  safe: string | undefined;
+  /** As `changes` writes it. */
+  safe: string;
   priority: number;
   atMs: number;
   untilMs: number;
 }
 
 const RULE = 'r';
+
+export const textOfCommand = ({
+  name,
+  arguments: given,
+}: Pick<OutputCommand, 'name' | 'arguments'>): string =>
+  [name, ...Object.values(given).map(String)].join(' ');
 
 interface Rule {
   id: string;
@@ -109,7 +116,9 @@ export class SimulatedSite {
   readonly #values = new Map<string, { value: JsonValue; atMs: number }>();
   readonly #location: Location | undefined;
   readonly #rules = new Map<string, Running>();
-  readonly #arbiter: Arbiter;
+  /** What is held, as on disk. */
+  readonly #kept = new Map<string, StoredOutput>();
+  #arbiter: Arbiter;
   readonly #logged: string[] = [];
   #outputs = 0;
 
@@ -117,21 +126,7 @@ export class SimulatedSite {
     this.clock = new TestClock(wallMs);
     this.#location = location;
     this.#startMs = this.clock.monotonicMs();
-    this.#arbiter = new Arbiter({
-      clock: this.clock,
-      log: { warn: () => undefined },
-      limits: LIMITS.outputs,
-      newId: () => String(++this.#outputs),
-      accepts: () => true,
-      send: async (deviceId, { command }) => {
-        const answer = this.#execute({ deviceId, ...command } as Execute);
-        return answer.ok ? undefined : answer.error;
-      },
-      keep: () => undefined,
-      forget: () => undefined,
-      onChange: ({ deviceId }, { command, fault }) =>
-        void this.#logged.push(`${deviceId} ${command.name}${fault === undefined ? '' : `: ${fault}`}`),
-    });
+    this.#arbiter = this.#newArbiter();
   }
 
   get nowS(): number {
@@ -169,6 +164,15 @@ export class SimulatedSite {
     this.#arbiter.ruleEnded(id);
   }
 
+  /** Ends the gateway as a kill does, and starts it again with what is on disk; rules are yet to be started. */
+  restartGateway(): void {
+    for (const id of this.#rules.keys()) this.end(id);
+    this.#arbiter.stop();
+    this.asked.clear();
+    this.#arbiter = this.#newArbiter();
+    this.#arbiter.restore([...this.#kept.values()]);
+  }
+
   /** A new value of `device.attribute`; the power of a device without a dot. */
   measure(name: string, measured: JsonValue): void {
     const key = name.includes('.') ? name : `${name}.power`;
@@ -197,14 +201,38 @@ export class SimulatedSite {
 
   /** Commands as `name` or `name value`, in order, each once until another one of the device follows. */
   changes(device: string): string[] {
-    const texts = this.commands
-      .filter((command) => command.device === device)
-      .map(({ name, arguments: given }) => [name, ...Object.values(given).map(String)].join(' '));
+    const texts = this.commands.filter((command) => command.device === device).map(textOfCommand);
     return texts.filter((text, index) => text !== texts[index - 1]);
   }
 
   last(device: string): string | undefined {
     return this.changes(device).at(-1);
+  }
+
+  #newArbiter(): Arbiter {
+    return new Arbiter({
+      clock: this.clock,
+      log: { warn: () => undefined },
+      limits: LIMITS.outputs,
+      newId: () => String(++this.#outputs),
+      accepts: () => true,
+      send: async (deviceId, { command }) => {
+        const answer = this.#execute({ deviceId, ...command } as Execute);
+        return answer.ok ? undefined : answer.error;
+      },
+      keep: (output) => this.#keep(output),
+      forget: ({ id }) => void this.#kept.delete(id),
+      onChange: (output, { command, fault }) => {
+        this.#keep(output);
+        this.#logged.push(`${output.deviceId} ${command.name}${fault === undefined ? '' : `: ${fault}`}`);
+      },
+    });
+  }
+
+  #keep({ id, deviceId, part, safe, commands, last }: Output): void {
+    const rules = last ? [last.rule, ...last.limitedBy] : [];
+    const ruleIds = rules.map((rule) => rule.id);
+    this.#kept.set(id, { id, deviceId, part, safe, commands: [...commands], ruleIds });
   }
 
   #newRule(id: string): Running {
@@ -253,7 +281,7 @@ export class SimulatedSite {
       name,
       arguments: given,
       max: (max ?? {}) as Bounds,
-      safe: command,
+      safe: textOfCommand({ name: command, arguments: safeArguments }),
       priority: priority as number,
       atMs: nowMs,
       untilMs: nowMs + 1_000 * (validS as number),

@@ -107,11 +107,12 @@ end
 -- Calls `look` with every new value of the inputs, which is its argument, and every 10 s for inputs that fall silent.
 -- Returns what looks once more, at once.
 local function follow(look, inputs)
-  local busy_at
+  local busy_at, looked_at
   local function once(new_value)
     -- A command waits for its device; meanwhile nothing is decided twice.
     if busy_at and system.uptime() - busy_at < 12 then return end
     busy_at = system.uptime()
+    looked_at = busy_at
     look(new_value)
     busy_at = nil
   end
@@ -119,7 +120,8 @@ local function follow(look, inputs)
     local device = enapter.device(input.device)
     if device then device.telemetry.on_update(input.attribute, once) end
   end
-  scheduler.add(10000, once)
+  -- Where a value has just been looked at, the clock brings nothing new.
+  scheduler.add(10000, function() if system.uptime() - looked_at >= 5 then once() end end)
   once()
   return once
 end

@@ -14,9 +14,10 @@ local function go(mode)
   since = {}
 end
 
--- Up no faster than the ramp; down at once where the device cannot export what is missing.
-local function ramp(target_w)
+-- Up no faster than the ramp, after a restart from what it takes; down at once, because somebody would pay for the rest.
+local function ramp(target_w, taken_w)
   local now = system.uptime()
+  if not ticked_at then power_w = math.max(power_w, taken_w) end
   local most_w = power_w + P.ramp_w * (ticked_at and now - ticked_at or 0) / 60
   ticked_at = now
   power_w = math.max(P.min_w, math.min(target_w, most_w, P.max_w))
@@ -56,7 +57,7 @@ local function look()
   elseif lasts('more', is_enough and elapsed('stopped_at') >= P.min_off_min * 60, P.start_hold_s) then
     go('running')
   end
-  if state.mode == 'running' then ramp(free_w) else ticked_at = nil end
+  if state.mode == 'running' then ramp(free_w, taken_w) else ticked_at = nil end
   apply()
 end
 

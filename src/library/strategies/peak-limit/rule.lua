@@ -8,8 +8,9 @@ for index, load in ipairs(P.loads) do
   local part = part_of(load.on, load.off)
   outputs[index] = new_output('load ' .. index, load.on, { priority = P.priority, part = part })
 end
-local began, used_ws, seen_at = nil, 0, nil
-local battery_w, room_since = 0, nil
+local began, used_ws, seen_at, room_since = nil, 0, nil, nil
+-- After a restart the power goes on where it was.
+local battery_w = elapsed('battery_at') < 120 and state.battery_w or 0
 
 -- Watts that may be imported for the rest of the window.
 local function allowed_w(grid_w)
@@ -33,6 +34,13 @@ local function shed(index, is_off)
   keep('off_' .. index, is_off)
   keep('switched_at', os.time())
   room_since = nil
+end
+
+-- Twice a minute, because each is written to storage.
+local function keep_power()
+  if (battery_w == 0 and (state.battery_w or 0) == 0) or elapsed('battery_at') < 30 then return end
+  state.battery_w = battery_w
+  keep('battery_at', os.time())
 end
 
 -- The last load of the list goes first.
@@ -74,6 +82,7 @@ local function look(new_value)
   -- One measurement corrects the power once: the same one again would not show the correction yet.
   if new_value then battery_w = battery_w + over_w end
   battery_w = is_usable and math.max(0, math.min(P.battery_max_w, battery_w)) or 0
+  keep_power()
   local is_exhausted = not is_usable or battery_w >= P.battery_max_w
   local victim, back = next_shed(), next_back()
   local has_room = back and battery_w <= 0 and -over_w >= P.loads[back].power_w
