@@ -111,7 +111,7 @@ export async function buildCapabilities(
     alerts,
     notifications,
     targets,
-    energy: buildEnergy({ ...base, ...records, ...flows }),
+    energy: buildEnergy({ ...base, ...records, ...flows, plans: () => outputs.plans() }),
     appliance,
     backups,
     updates,

@@ -123,6 +123,11 @@ export const SCRIPT_LIMITS = {
     repeatMinS: 10,
     repeatMaxS: 86_400,
     bounds: 8,
+    /** Five days of quarters of an hour, as schedules of devices have. */
+    planSteps: 480,
+    planStepMaxS: 604_800,
+    /** What a plan has said of the time that is over is kept for the longest day. */
+    planKeptS: 90_000,
     /** With the time of a command the safe one is at the device within a minute. */
     graceMs: 45_000,
     pauseMs: 1_000,

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
+import { until } from '../support/until.ts';
+import { RULES, WITH_SANDBOX } from '../flows/rule-support.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { picture, useConsole } from './support.ts';
 
@@ -23,7 +25,7 @@ const SCHEDULES = `telemetry:
 `;
 
 describe('the forecast on the overview', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
-  const opened = useConsole();
+  const opened = useConsole(WITH_SANDBOX.environment);
   const midnightS = Math.floor(Date.now() / 1_000 / DAY_S) * DAY_S;
 
   async function importHouse(fromS: number, toS: number, cloud = 1): Promise<void> {
@@ -112,6 +114,52 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await sky.leave();
   });
 
+  test('says and draws what a rule plans, and no longer when it is disabled', async () => {
+    const { gateway, page } = opened();
+    const device = await gateway.provision('Store');
+    await device.connect();
+    device.obey();
+    const code = `
+      local values = {}
+      for hour = 0, 47 do
+        values[hour + 1] = hour % 24 < 4 and 'CHARGE' or hour % 24 < 18 and 'HOLD' or 'DISCHARGE'
+      end
+      scheduler.add(500, function()
+        output.request('store', 'set_charge_limit', { limit_w = 3000 }, {
+          safe = { command = 'set_mode', arguments = { mode = 'self_consumption' } },
+          plan = { start = ${midnightS}, step_s = 3600, values = values },
+        })
+      end)`;
+    await gateway.ok('OWNER', 'POST', RULES, {
+      slug: 'cheap-hours',
+      script: { code: Buffer.from(code).toString('base64'), runtime_version: 'V3' },
+    });
+    await until(async () => {
+      const { energy_forecast: forecast } = await gateway.ok('OWNER', 'GET', '/v3/site/energy/forecast');
+      return (forecast as { plans: unknown[] }).plans.length > 0;
+    });
+    await page.reload();
+    await page.locator('.books-numbers').first().waitFor();
+    await comeIntoSight();
+    const plan = page.locator('[data-test=plan]');
+    await plan.waitFor();
+    const text = await plan.innerText();
+    assert.match(
+      text,
+      /^Store, planned by cheap-hours\. Today: .*discharge 18:00–00:00\. Tomorrow: charge 00:00–04:00, hold 04:00–18:00, /,
+    );
+    assert.equal(await plan.locator('svg rect').count(), 6);
+    const card = page.locator('[data-test=forecast]');
+    await card.getByText('Show table').click();
+    const cells = await card.locator('tbody tr td:last-child').allInnerTexts();
+    assert.deepEqual(
+      [cells[0], cells[5], cells[23], cells[47]],
+      ['charge', 'hold', 'discharge', 'discharge'],
+    );
+    await card.getByText('Show table').click();
+    await picture(page, 'forecast-plan');
+  });
+
   test('is in German for whoever reads German, and fits a phone', async (t) => {
     const { page } = opened();
     t.after(() => page.evaluate("localStorage.removeItem('language')"));
@@ -126,7 +174,18 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
       await card.locator('.forecast-say').innerText(),
       /^Morgen: etwa 30,\d kWh Sonne und 15,\d kWh Verbrauch\./,
     );
+    const plan = await card.locator('[data-test=plan]').innerText();
+    assert.match(
+      plan,
+      /^Store, geplant von cheap-hours\. Heute: .*Morgen: laden 00:00–04:00, halten 04:00–18:00/,
+    );
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     await picture(page, 'forecast-german');
+    await opened().gateway.ok('OWNER', 'POST', `${RULES}/cheap-hours/disable`);
+    await page.reload();
+    await page.locator('.books-numbers').first().waitFor();
+    await comeIntoSight();
+    await card.waitFor();
+    assert.equal(await card.locator('[data-test=plan]').count(), 0);
   });
 });

@@ -42,6 +42,28 @@ describe('the strategy battery-by-price', () => {
     assert.equal(site.last('battery'), 'hold', 'the reserve is never touched');
   });
 
+  test('says what it plans: charging in the cheap hours, holding, and discharging in the dear ones', async () => {
+    const site = new SimulatedSite(MIDNIGHT);
+    const dear = schedule((hour) => (hour >= 2 && hour < 4 ? 0.1 : hour >= 18 && hour < 21 ? 0.6 : 0.3));
+    site.measure('market.prices', dear);
+    site.measure('battery.soc', 10);
+    await site.start(code({ load_w: 1_250, charge_w: 2_000, wear: 0.15 }));
+    await site.pass(60, () => site.measure('battery.soc', 10), 30);
+    const planned = [...site.asked.values()]
+      .flatMap(({ plan }) => plan)
+      .map(({ fromS, toS, action }) => {
+        const [from, to] = [fromS, toS].map((atS) => (atS - MIDNIGHT / 1_000) / 3_600);
+        return `${action} ${from}-${to}`;
+      });
+    assert.equal(planned.join(), 'HOLD 0-2,CHARGE 2-4,HOLD 4-18,DISCHARGE 18-21,HOLD 21-24');
+    await site.pass(SILENCE_S);
+    assert.deepEqual(
+      [...site.asked.values()].flatMap(({ plan }) => plan),
+      [],
+      'without a charge there is no plan',
+    );
+  });
+
   test('does not trade where losses and wear eat the difference', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code({ efficiency: 80 }));

@@ -358,6 +358,12 @@ describe('the strategy surplus-charging', () => {
     await site.start(code({ ready_kwh: 11, ready_by: '07:00', starts: 1 }));
     await site.pass(7 * 3_600, night, 30);
     assert.equal(site.last('charger'), 'stop', 'there is time until six');
+    const planned = [...site.asked.values()].flatMap(({ plan }) => plan);
+    assert.deepEqual(
+      planned.map(({ action, toS }) => [action, new Date(toS * 1_000).toISOString().slice(11, 16)]),
+      [['CHARGE', '07:00']],
+    );
+    assert.ok(planned.every(({ fromS, toS }) => toS - fromS > 3_600 && toS - fromS < 4_500));
     chargedKwh = 0;
     await site.pass(1.9 * 3_600, night, 5);
     assert.ok(chargedKwh >= 11 && chargedKwh < 12.5, `${chargedKwh} kWh`);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Arbiter, type Output, type StoredOutput } from '../../src/capabilities/outputs/arbiter.ts';
 import type { Bounds, OutputCommand } from '../../src/capabilities/outputs/model.ts';
+import { type Plan, planOf } from '../../src/capabilities/outputs/plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import type { OutputParameters } from '../../src/protocol/output.ts';
 import { loadStrategy, type ScriptValues, type Strategy, strategyScript } from '#library';
@@ -69,6 +70,7 @@ export interface Asked {
   max: Readonly<Record<string, number>>;
   /** As `changes` writes it. */
   safe: string;
+  plan: Plan;
   priority: number;
   atMs: number;
   untilMs: number;
@@ -282,6 +284,7 @@ export class SimulatedSite {
       arguments: given,
       max: (max ?? {}) as Bounds,
       safe: textOfCommand({ name: command, arguments: safeArguments }),
+      plan: planOf(options['plan']),
       priority: priority as number,
       atMs: nowMs,
       untilMs: nowMs + 1_000 * (validS as number),
@@ -298,6 +301,7 @@ export class SimulatedSite {
       priority: priority as number,
       validMs: 1_000 * (validS as number),
       repeatMs: 1_000 * LIMITS.outputs.repeatDefaultS,
+      plan: planOf(options['plan']),
     });
     return ok(answer as unknown as JsonValue);
   }

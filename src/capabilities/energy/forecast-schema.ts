@@ -1,7 +1,9 @@
 /** The forecast of the site's energy as it stands on the wire. */
 import * as v from 'valibot';
+import { PLAN_ACTIONS } from '../../lib/plan-actions.ts';
 import { formatTimestamp } from '../../lib/time.ts';
 import { shape } from '../../platform/http/index.ts';
+import type { Bucket } from './calendar.ts';
 import type { EnergyForecast, ForecastHour } from './forecast.ts';
 
 const known = (about: string) => shape.about(v.nullable(v.number()), about);
@@ -22,6 +24,21 @@ const dayShape = v.object({
   hours: v.array(v.object(forecastEntries)),
 });
 
+const planShape = v.object({
+  rule_id: shape.id(),
+  rule_slug: v.string(),
+  device_id: shape.id(),
+  device_name: v.string(),
+  output: v.optional(shape.about(v.string(), 'Which of several outputs of the device.')),
+  steps: v.array(
+    v.object({
+      from: shape.instant(),
+      to: shape.instant(),
+      action: v.picklist(PLAN_ACTIONS),
+    }),
+  ),
+});
+
 /** From `GET /v3/site/energy/forecast`. */
 export const forecastShape = v.object({
   energy_forecast: shape.named(
@@ -30,17 +47,29 @@ export const forecastShape = v.object({
       timezone: v.string(),
       currency: shape.about(v.nullable(v.string()), 'Of the tariffs; null while there is none.'),
       days: shape.about(v.array(dayShape), 'Today and tomorrow; amounts are of the hours that are known.'),
+      plans: shape.about(
+        v.array(planShape),
+        'What rules that run are going to do; of the time that is over, what they planned.',
+      ),
     }),
   ),
 });
 
 export type EnergyForecastOnWire = ReturnType<typeof forecastToWire>;
 
-export function forecastToWire({ timezone, currency, days }: EnergyForecast) {
+export function forecastToWire({ timezone, currency, days, plans }: EnergyForecast) {
   return {
     timezone,
     currency: currency ?? null,
     days: days.map((day) => ({ ...hourToWire(sumOf(day)), hours: day.hours.map(hourToWire) })),
+    plans: plans.map(({ rule, deviceId, deviceName, output, steps }) => ({
+      rule_id: rule.id,
+      rule_slug: rule.slug,
+      device_id: deviceId,
+      device_name: deviceName,
+      ...(output && { output }),
+      steps: steps.map(({ fromS, toS, action }) => ({ ...spanToWire({ fromS, toS }), action })),
+    })),
   };
 }
 
@@ -69,8 +98,7 @@ function sumOf({ fromS, toS, hours }: EnergyForecast['days'][number]): ForecastH
 function hourToWire({ fromS, toS, ...hour }: ForecastHour) {
   const { pvWh, loadWh, importPrice, measuredPvWh, measuredLoadWh } = hour;
   return {
-    from: formatTimestamp(fromS * 1_000),
-    to: formatTimestamp(toS * 1_000),
+    ...spanToWire({ fromS, toS }),
     pv_wh: rounded(pvWh),
     load_wh: rounded(loadWh),
     import_price: rounded(importPrice, 1e6),
@@ -78,6 +106,11 @@ function hourToWire({ fromS, toS, ...hour }: ForecastHour) {
     measured_load_wh: rounded(measuredLoadWh),
   };
 }
+
+const spanToWire = ({ fromS, toS }: Bucket) => ({
+  from: formatTimestamp(fromS * 1_000),
+  to: formatTimestamp(toS * 1_000),
+});
 
 const rounded = (value: number | null, parts = 10): number | null =>
   value === null ? null : Math.round(value * parts) / parts;

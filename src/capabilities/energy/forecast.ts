@@ -3,6 +3,7 @@
  * last weeks, the price of import, and what really came.
  */
 import { LIMITS } from '../../lib/limits.ts';
+import type { PlanAction } from '../../lib/plan-actions.ts';
 import type { EpochS } from '../../lib/time.ts';
 import type { EnergyBalance } from './balance.ts';
 import { type Bucket, daysOf, type LocalDay } from './calendar.ts';
@@ -30,6 +31,17 @@ export interface EnergyForecast {
   timezone: string;
   currency: string | undefined;
   days: readonly (Bucket & { hours: readonly ForecastHour[] })[];
+  plans: readonly DevicePlan[];
+}
+
+/** What a rule is going to do with a device. */
+export interface DevicePlan {
+  rule: { id: string; slug: string };
+  deviceId: string;
+  deviceName: string;
+  /** Which of several outputs of the device; empty: it has one. */
+  output: string;
+  steps: readonly (Bucket & { action: PlanAction })[];
 }
 
 interface Past {
@@ -71,6 +83,23 @@ export async function forecastDays(past: Past, ahead: Ahead): Promise<EnergyFore
     found.push({ fromS: day.fromS, toS: day.toS, hours });
   }
   return found;
+}
+
+/** The parts of plans that are of these days. */
+export function plansWithin(plans: readonly DevicePlan[], days: readonly Bucket[]): DevicePlan[] {
+  const [firstS, endS] = [days[0]?.fromS ?? 0, days.at(-1)?.toS ?? 0];
+  return plans
+    .map((plan) => ({
+      ...plan,
+      steps: plan.steps
+        .map((step) => ({
+          ...step,
+          fromS: Math.max(step.fromS, firstS),
+          toS: Math.min(step.toS, endS),
+        }))
+        .filter(({ fromS, toS }) => fromS < toS),
+    }))
+    .filter(({ steps }) => steps.length > 0);
 }
 
 /** The mean of the quarters, times the factor; null unless all are known. */

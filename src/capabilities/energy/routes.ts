@@ -39,7 +39,7 @@ export function energyRoutes(energy: Energy): Route[] {
     route({
       operation: 'get_energy_forecast',
       about:
-        'Sun, consumption and price that are expected of today and tomorrow by hour, and what really came.',
+        'Sun, consumption and price that are expected of today and tomorrow by hour, what really came, and what rules plan.',
       answer: forecastShape,
       GET: sitePaths('/energy/forecast'),
       role: 'READONLY',

@@ -16,7 +16,7 @@ import {
 } from '../telemetry/index.ts';
 import { addBalance, type EnergyBalance, emptyBalance, addMinutes, type SourceColumns } from './balance.ts';
 import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
-import { type EnergyForecast, forecastDays } from './forecast.ts';
+import { type DevicePlan, type EnergyForecast, forecastDays, plansWithin } from './forecast.ts';
 import type { EnergySource } from './model.ts';
 import { ImplausibleValues, type Watched } from './implausible.ts';
 import { addMoney, type Money, noMoney } from './money.ts';
@@ -33,6 +33,8 @@ interface EnergyOptions {
   devices: Devices;
   site: Pick<Site, 'get'>;
   telemetry: Pick<Telemetry, 'amounts' | 'events' | 'latest' | 'quarters'>;
+  /** What rules are going to do. */
+  plans: () => readonly DevicePlan[];
   limits?: Limits['energy'];
 }
 
@@ -156,7 +158,8 @@ export class Energy {
       (await this.balances({ ...day, granularity: 'hour' }, signal)).buckets;
     const { currency, importPrice } = await this.tariffs.ahead(nowS - DAY_S, nowS + 3 * DAY_S);
     const ahead = { sunW: sunOf(this.#options), importPrice };
-    return { timezone, currency, days: await forecastDays({ hours, hasLoad, nowS, timezone }, ahead) };
+    const days = await forecastDays({ hours, hasLoad, nowS, timezone }, ahead);
+    return { timezone, currency, days, plans: plansWithin(this.#options.plans(), days) };
   }
 
   #checkCost(fromS: EpochS, toS: EpochS, granularity: Granularity): void {

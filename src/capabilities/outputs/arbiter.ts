@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import { continued } from './plan.ts';
 import {
   type AskingRule,
   type Decision,
@@ -109,7 +110,9 @@ export class Arbiter {
     const output = this.#outputOf(request, safe ? [name, safe.name] : [name]);
     const former = output.requests.get(rule.id);
     const sequence = former?.sequence ?? ++this.#sequence;
-    const standing = { ...request, sequence, untilMs: this.#options.clock.monotonicMs() + validMs };
+    const { clock } = this.#options;
+    const plan = continued(former?.plan ?? [], request.plan, Math.floor(clock.wallMs() / 1_000));
+    const standing = { ...request, plan, sequence, untilMs: clock.monotonicMs() + validMs };
     this.#keepSafe(output, [...output.requests.values()].filter((one) => one !== former).concat(standing));
     output.requests.set(rule.id, standing);
     output.awaited.delete(rule.id);

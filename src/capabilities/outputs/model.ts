@@ -5,6 +5,7 @@
  * with a priority and for a time; bounds of all that ask limit its numbers. When nobody asks, the safe command is sent.
  */
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
+import type { Plan } from './plan.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -38,6 +39,8 @@ export interface OutputRequest {
   readonly priority: number;
   readonly validMs: DurationMs;
   readonly repeatMs: DurationMs;
+  /** What the rule is going to ask, for people to see; nothing is decided by it. */
+  readonly plan: Plan;
 }
 
 /** A request that is valid. */

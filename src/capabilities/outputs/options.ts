@@ -9,11 +9,12 @@ import type { JsonValue } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { AskingRule, Bounds, OutputCommand, OutputRequest } from './model.ts';
+import { planOf } from './plan.ts';
 
 type Options = OutputParameters['options'];
 type Table = Record<string, JsonValue>;
 
-const NAMES = ['priority', 'valid_s', 'repeat_s', 'safe', 'min', 'max', 'output'];
+const NAMES = ['priority', 'valid_s', 'repeat_s', 'safe', 'min', 'max', 'output', 'plan'];
 const PRIORITY_DEFAULT = 50;
 
 interface Judges {
@@ -66,6 +67,7 @@ export function judgedRequest(
     validMs: 1_000 * numberOf(options, 'valid_s', limits.validDefaultS, 1, limits.validMaxS),
     repeatMs:
       1_000 * numberOf(options, 'repeat_s', limits.repeatDefaultS, limits.repeatMinS, limits.repeatMaxS),
+    plan: planOf(options['plan']),
   };
 }
 

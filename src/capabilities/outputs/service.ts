@@ -11,8 +11,9 @@ import type { JsonValue } from '../../protocol/telemetry.ts';
 import { type Commands, type Execution, scriptFault } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { Arbiter, type Output, OutputLimitError } from './arbiter.ts';
-import type { AskingRule, Decision, OutputCommand, Sent } from './model.ts';
+import { type AskingRule, type Decision, type OutputCommand, ranked, type Sent } from './model.ts';
 import { declaredName, judgedRequest, partOf } from './options.ts';
+import type { OutputPlan } from './plan.ts';
 import { createOutputStore, type OutputChange, type OutputStore } from './store.ts';
 
 interface OutputsOptions extends Instruments {
@@ -139,6 +140,25 @@ export class Outputs {
   /** @throws GatewayError output_not_found (404) */
   require(id: string): Output {
     return requireFound('output_not_found', 'There is no output of this id.', this.#arbiter.get(id));
+  }
+
+  /** What rules are going to do with outputs: of all that ask now, whoever holds. */
+  plans(): readonly OutputPlan[] {
+    return this.all().flatMap((output) =>
+      ranked(output.requests.values()).flatMap(({ rule: { id, slug }, plan: steps }) =>
+        steps.length === 0
+          ? []
+          : [
+              {
+                rule: { id, slug },
+                deviceId: output.deviceId,
+                deviceName: this.deviceName(output),
+                output: output.part,
+                steps,
+              },
+            ],
+      ),
+    );
   }
 
   deviceName({ deviceId }: Output): string {

@@ -6,6 +6,7 @@ import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { Card, PictureTable, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs } from '../zone.ts';
 import { currencySymbol, energyText } from './energy.ts';
+import { plannedIn, Plans, planTitle } from './forecast-plan.tsx';
 import { say } from '../words/later.ts';
 
 type Forecast = EnergyForecastOnWire;
@@ -23,7 +24,7 @@ const HEAD = 1.06;
 const isKnown = (hours: readonly Hour[], name: Amount | 'import_price'): boolean =>
   hours.some((hour) => hour[name] !== null);
 
-/** Absent while nothing of tomorrow is known. */
+/** Absent while nothing of tomorrow is known and no rule has a plan. */
 export function ForecastCard() {
   // The day may end while this is shown.
   const hour = Math.floor(slowNowS.value / 3_600);
@@ -33,20 +34,22 @@ export function ForecastCard() {
   );
   useRefresh(refresh, REFRESH_MS);
   const tomorrow = answer?.days[1];
-  if (!answer || !tomorrow || ![tomorrow.pv_wh, tomorrow.load_wh].some((amount) => amount !== null))
-    return null;
+  if (!answer || !tomorrow) return null;
+  const isExpected = tomorrow.pv_wh !== null || tomorrow.load_wh !== null;
+  if (!isExpected && answer.plans.length === 0) return null;
   const hours = answer.days.flatMap((day) => day.hours);
   return (
     <Card title={say.forecast.title} data-test="forecast">
-      <p class="forecast-say">{sentencesOf(tomorrow, answer).join(' ')}</p>
+      <p class="forecast-say">{isExpected && sentencesOf(tomorrow, answer).join(' ')}</p>
       <figure class="forecast">
         <Amounts hours={hours} days={answer.days} />
         {isKnown(hours, 'import_price') && <Prices hours={hours} />}
+        <Plans {...answer} />
         <figcaption>
           <span>{say.site.today}</span>
           <span>{say.forecast.tomorrow}</span>
         </figcaption>
-        <Legend hours={hours} />
+        <Legend hours={hours} hasPlans={answer.plans.length > 0} />
         <ForecastTable hours={hours} forecast={answer} />
       </figure>
     </Card>
@@ -165,7 +168,7 @@ function Prices({ hours }: { hours: readonly Hour[] }) {
   );
 }
 
-function Legend({ hours }: { hours: readonly Hour[] }) {
+function Legend({ hours, hasPlans }: { hours: readonly Hour[]; hasPlans: boolean }) {
   const entries = [
     { role: 'pv', text: say.site.role.pv, names: ['pv_wh', 'measured_pv_wh'] },
     { role: 'load', text: say.site.consumption, names: ['load_wh', 'measured_load_wh'] },
@@ -182,6 +185,7 @@ function Legend({ hours }: { hours: readonly Hour[] }) {
           </li>
         ))}
       <li>{say.forecast.howDrawn}</li>
+      {hasPlans && <li>{say.forecast.howPlanned}</li>}
     </ul>
   );
 }
@@ -206,11 +210,14 @@ function ForecastTable({ hours, forecast }: { hours: readonly Hour[]; forecast: 
       <summary>{say.history.asTable}</summary>
       <PictureTable
         name={say.forecast.picture}
-        head={[say.site.from, ...shown.map(({ text }) => text)]}
+        head={[say.site.from, ...shown.map(({ text }) => text), ...forecast.plans.map(planTitle)]}
         rows={hours.map((hour) => ({
           key: hour.from,
           title: textOf.format(Date.parse(hour.from)),
-          cells: shown.map(({ name }) => cellOf(hour, name)),
+          cells: [
+            ...shown.map(({ name }) => cellOf(hour, name)),
+            ...forecast.plans.map((plan) => plannedIn(plan, hour)),
+          ],
         }))}
       />
     </details>

@@ -63,33 +63,32 @@ local function part_of(on, off)
 end
 
 -- An output of a device. The gateway decides between all rules that ask for it, sends the command and repeats it. The safe
--- action holds when this rule is silent.
+-- action holds when this rule is silent. Its field `plan` says what is going to be asked, for people to see.
 local function new_output(name, safe, options)
-  local last_fault
+  local self, last_fault = {}, nil
   local safe_arguments = arguments_of(safe, options.safe_number)
   local function request(priority, action, number, max)
     local fault = 'its commands are of different devices'
     if action.device == safe.device then
       local _
       _, fault = output.request(action.device, action.command, arguments_of(action, number), {
-        priority = priority, valid_s = FRESH_S, output = options.part, max = max,
+        priority = priority, valid_s = FRESH_S, output = options.part, max = max, plan = self.plan,
         safe = { command = safe.command, arguments = safe_arguments },
       })
     end
     if fault and fault ~= last_fault then enapter.log(('%s: %s'):format(name, fault), 'error') end
     last_fault = fault
   end
-  return {
-    ask = function(action, number) request(options.priority, action, number) end,
-    -- What holds while nobody wants anything; before the values of limits.
-    rest = function(action, number) request(1, action, number) end,
-    -- A number that nobody may exceed, and that holds while nobody asks.
-    limit = function(action, number)
-      local most = arguments_of(action, number)[action.argument]
-      request(0, action, number, { [action.argument] = most })
-    end,
-    leave = function() output.release(safe.device, safe.command, { output = options.part }) end,
-  }
+  function self.ask(action, number) request(options.priority, action, number) end
+  -- What holds while nobody wants anything; before the values of limits.
+  function self.rest(action, number) request(1, action, number) end
+  -- A number that nobody may exceed, and that holds while nobody asks.
+  function self.limit(action, number)
+    local most = arguments_of(action, number)[action.argument]
+    request(0, action, number, { [action.argument] = most })
+  end
+  function self.leave() output.release(safe.device, safe.command, { output = options.part }) end
+  return self
 end
 
 -- Runs a command once, past the outputs. A refusal is logged once.

@@ -51,6 +51,25 @@ describe('a request for an output is refused', () => {
       /from 1 to/,
     ],
     ['with a bound of an argument without numbers', 'stop', null, { max: amperes(3) }, /no numeric argument/],
+    ...(
+      [
+        ['with a plan that is no table', 'tomorrow'],
+        ['with a plan of steps without a length', { start: 0, step_s: 0, values: ['ON'] }],
+        ['with a plan of steps longer than a week', { start: 0, step_s: 604_801, values: ['ON'] }],
+        ['with a plan from before 1970', { start: -1, step_s: 900, values: ['ON'] }],
+        ['with a plan of an action that there is not', { start: 0, step_s: 900, values: ['SELL'] }],
+        [
+          'with a plan of too many steps',
+          { start: 0, step_s: 900, values: Array(LIMITS.outputs.planSteps + 1).fill('ON') },
+        ],
+      ] as const
+    ).map(([title, plan]): (typeof rows)[number] => [
+      title,
+      'stop',
+      {},
+      { ...STOP, plan },
+      /option "plan" must be \{ start = .* CHARGE, DISCHARGE, HOLD, ON, OFF or nil/,
+    ]),
     ['with bounds that are no numbers', 'set_current', null, { max: { current: 'low' } }, /table of numbers/],
   ];
   for (const [title, name, given, options, message] of rows)
@@ -345,6 +364,45 @@ describe('the history of an output', () => {
       ['REQUEST sun grid {"current":10}', 'OTHER test {"current":31}', 'REQUEST sun {"current":16}'],
     );
     assert.equal(totalCount, 3);
+  });
+
+  test('tells the plan of a rule while it asks, with what was planned of the time that is over', async (t) => {
+    const bench = await startOutputs(t);
+    const { charger, clock } = bench;
+    const startS = Math.floor(clock.wallMs() / 1_000);
+    const ask = (afterS: number, ...values: (string | null)[]): void =>
+      void bench.ask('sun', 'stop', {}, { ...STOP, plan: { start: startS + afterS, step_s: 10, values } });
+    const steps = (): string[] =>
+      bench.outputs
+        .plans()
+        .flatMap(({ steps }) =>
+          steps.map(({ fromS, toS, action }) => `${action} ${fromS - startS}-${toS - startS}`),
+        );
+    ask(0, 'ON', 'ON', null, 'OFF');
+    assert.deepEqual(steps(), ['ON 0-20', 'OFF 30-40']);
+    const [plan] = bench.outputs.plans();
+    assert.deepEqual([plan?.rule.slug, plan?.deviceName, plan?.output], ['sun', charger.name, '']);
+    await pass(bench, 15);
+    ask(15, 'OFF', 'ON');
+    assert.deepEqual(steps(), ['ON 0-15', 'OFF 15-25', 'ON 25-35']);
+    ask(30, 'OFF');
+    assert.deepEqual(steps(), ['ON 0-15', 'OFF 30-40'], 'what was not begun is planned anew');
+    bench.ask('peak', 'stop', {}, { ...STOP, priority: 80 });
+    assert.equal(steps().length, 2, 'a plan is told whoever holds the output');
+    bench.ask('sun', 'stop', {}, STOP);
+    assert.deepEqual(steps(), [], 'a rule without a plan has none');
+    ask(15, 'ON');
+    await pass(bench, LIMITS.outputs.validDefaultS + 1);
+    assert.deepEqual(steps(), [], 'the request has ended');
+    ask(60, 'ON');
+    bench.outputs.ruleStopped('sun');
+    assert.deepEqual(steps(), []);
+    ask(60, 'ON');
+    bench.outputs.release({ id: 'sun', slug: 'sun' }, charger, 'stop', null);
+    assert.deepEqual(steps(), []);
+    ask(60, 'ON');
+    bench.restartOutputs();
+    assert.deepEqual(steps(), []);
   });
 
   test('keeps a bounded number of changes', async (t) => {

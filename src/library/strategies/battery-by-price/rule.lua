@@ -2,12 +2,10 @@
 
 local battery = new_output('battery', P.release, { priority = P.priority })
 local STEP_S, STEP_H = 900, 0.25
-local LEVELS = 30 -- of stored energy between reserve and full
-local LEARN = 0.2 -- weight of a new day in the expected load
+local LEVELS, LEARN = 30, 0.2 -- of stored energy between reserve and full; weight of a new day in the expected load
 local WAYS = { 'released', 'held', 'charging' }
 
-local level_kwh = math.max(0.01, P.capacity_kwh * (100 - P.reserve) / 100 / LEVELS)
-local one_way = math.sqrt(P.efficiency / 100)
+local level_kwh, one_way = math.max(0.01, P.capacity_kwh * (100 - P.reserve) / 100 / LEVELS), math.sqrt(P.efficiency / 100)
 local sun_at, sun_step, seen_at, hour, planned_at, way = nil, nil, nil, nil, nil, 'released'
 
 -- The values of a schedule by time, nil where unknown, and the lowest of them.
@@ -65,37 +63,40 @@ local function flows(kind, stored, net_kwh)
   return taken * one_way, net_kwh + taken
 end
 
--- The best way for the present step, found from the last step with a price backwards; nil without a price.
+-- The best way now, and the course that it begins; nil without a price. What energy is worth is found from the end back.
 local function plan(stored)
   local price_at, lowest = schedule_of(P.prices)
-  local worth, now, steps, best = {}, os.time(), 0, nil
-  while steps < 192 and price_at(now + steps * STEP_S) do steps = steps + 1 end
+  local now, steps, prices, net_kwh, worth = os.time(), 0, {}, {}, { [0] = {} }
+  while steps < 192 and price_at(now + steps * STEP_S) do
+    local at = now + steps * STEP_S
+    prices[steps], net_kwh[steps] = price_at(at), expected_w(at) / 1000 * STEP_H
+    steps, worth[steps + 1] = steps + 1, {}
+  end
   -- What is left at the end saves the lowest price, less the loss on its way out.
-  for level = 0, LEVELS do worth[level] = level * level_kwh * lowest * one_way end
-  local function value(energy)
-    local place = math.max(0, math.min(LEVELS, energy / level_kwh))
-    local low = math.min(place // 1 | 0, LEVELS - 1)
-    return worth[low] + (worth[low + 1] - worth[low]) * (place - low)
-  end
-  local function look_at(energy, price, net_kwh)
-    local most = -math.huge
+  for level = 0, LEVELS do worth[steps][level] = level * level_kwh * lowest * one_way end
+  local function look_at(step, energy)
+    local after, most, best, best_change = worth[step + 1], -math.huge, nil, nil
     for _, kind in ipairs(WAYS) do
-      local change, grid = flows(kind, energy, net_kwh)
-      local worth_of = value(energy + change) - grid * (grid > 0 and price or P.feed_in)
+      local change, grid = flows(kind, energy, net_kwh[step])
+      local place = math.max(0, math.min(LEVELS, (energy + change) / level_kwh))
+      local low = math.min(math.floor(place), LEVELS - 1)
+      local value = after[low] + (after[low + 1] - after[low]) * (place - low)
       -- Wear: a cycle has to bring more than it costs.
-      if change < 0 then worth_of = worth_of + change * P.wear end
-      if worth_of > most + 1e-9 then most, best = worth_of, kind end
+      value = value - grid * (grid > 0 and prices[step] or P.feed_in) + math.min(0, change) * P.wear
+      if value > most + 1e-9 then most, best, best_change = value, kind, change end
     end
-    return most
+    return most, best, best_change
   end
-  for step = steps - 1, 0, -1 do
-    local before, at = {}, now + step * STEP_S
-    local price, net_kwh = price_at(at), expected_w(at) / 1000 * STEP_H
-    if step == 0 then look_at(math.max(0, stored), price, net_kwh) break end
-    for level = 0, LEVELS do before[level] = look_at(level * level_kwh, price, net_kwh) end
-    worth = before
+  for step = steps - 1, 1, -1 do
+    for level = 0, LEVELS do worth[step][level] = look_at(step, level * level_kwh) end
   end
-  return best
+  local first, course = nil, { start = now // STEP_S * STEP_S, step_s = STEP_S, values = {} }
+  for step = 0, steps - 1 do
+    local _, best, change = look_at(step, math.max(0, stored))
+    first, stored = first or best, math.max(0, stored) + change
+    course.values[step + 1] = math.abs(change) < 0.01 and 'HOLD' or change > 0 and 'CHARGE' or 'DISCHARGE'
+  end
+  return first, first and course
 end
 
 local function look()
@@ -104,11 +105,10 @@ local function look()
   if step ~= sun_step then sun_at, sun_step = schedule_of(P.forecast), step end
   learn(grid_w and battery_w and grid_w + battery_w)
   if not soc and is_starting() then return end
-  if not soc then way, planned_at = 'released', nil
+  if not soc then way, planned_at, battery.plan = 'released', nil, nil
   elseif step ~= planned_at then
-    -- Without a plan the battery decides by itself.
-    way = plan((soc - P.reserve) / 100 * P.capacity_kwh)
-    way, planned_at = way or 'released', way and step
+    way, battery.plan = plan((soc - P.reserve) / 100 * P.capacity_kwh)
+    way, planned_at = way or 'released', way and step -- without a plan the battery decides by itself
   end
   if soc and soc <= P.reserve and way == 'released' then way = 'held' end
   if way == 'charging' then battery.ask(P.charge, P.charge_w)

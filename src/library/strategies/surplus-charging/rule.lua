@@ -30,10 +30,11 @@ local function must_charge(charger_w)
   keep('ready_at', ready_at)
   charged_kwh = charged_kwh + charger_w * (counted_at and system.uptime() - counted_at or 0) / 3.6e6
   counted_at = system.uptime()
-  -- In steps, because each is written to storage.
-  keep('charged_kwh', charged_kwh - charged_kwh % 0.5)
+  keep('charged_kwh', charged_kwh - charged_kwh % 0.5) -- in steps, because each is written to storage
   local needed_s = 3.6e6 * (P.ready_kwh - charged_kwh) / (W_PER_A * P.max_a * (SWITCHES and 3 or phases))
-  return needed_s > 0 and ready_at - now <= 300 + 1.1 * needed_s
+  local begin_at = needed_s > 0 and math.max(now, ready_at - 300 - math.ceil(1.1 * needed_s))
+  charger.plan = begin_at and { start = begin_at, step_s = ready_at - begin_at, values = { 'CHARGE' } } or nil
+  return begin_at == now
 end
 
 -- Starts of today count when the car takes power; a switch of phases makes a start, too.
@@ -80,8 +81,7 @@ local function apply(current, charger_w)
     end
     return
   end
-  -- The device needs time between two currents.
-  if last_a and system.uptime() - changed_at < P.interval_s then current = last_a end
+  if last_a and system.uptime() - changed_at < P.interval_s then current = last_a end -- the device needs time
   if last_a ~= current then last_a, changed_at = current, system.uptime() end
   charger.ask(P.current, current)
 end
@@ -90,6 +90,7 @@ local function look()
   local charger_w = read(P.charger_power)
   local free_w = surplus_w(charger_w)
   if not free_w then
+    charger.plan = nil
     if is_starting() then return end
     if state.charging then set_charging(false) end
     return apply()
