@@ -61,8 +61,6 @@ const VALUES = {
     openSamples: 2_000_000,
     /** Measured: of these, uncompressed samples per series; larger chunks are barely shorter, and reads decode all of them. */
     openChunkSamples: 256,
-    /** Minute cells of today's parts kept for charts, of 48 bytes: some 40 series of a day. */
-    minuteCells: 131_072,
     /** Further samples wait until the store has caught up. */
     openSamplesMax: 8_000_000,
     /** Pauses before the thread of the store starts again; the first and the longest. */

@@ -15,8 +15,13 @@ import {
   tuple,
   uint8Array,
 } from 'fast-check';
-import { decodeBlock, encodeBlock } from '../../src/telemetry-store/codec/block.ts';
-import { DamagedBlockError } from '../../src/telemetry-store/codec/block-parts.ts';
+import {
+  decodeBlock,
+  decodePartCells,
+  encodeBlock,
+  encodePart,
+} from '../../src/telemetry-store/codec/block.ts';
+import { DamagedBlockError, hasCells } from '../../src/telemetry-store/codec/block-parts.ts';
 import {
   BatchReader,
   BatchWriter,
@@ -24,6 +29,7 @@ import {
   type BatchSink,
 } from '../../src/telemetry-store/codec/batch.ts';
 import { decodeLatest, encodeLatest } from '../../src/telemetry-store/codec/latest-blob.ts';
+import { lastOf, type Rollup, rollUp } from '../../src/telemetry-store/codec/rollup.ts';
 import { Samples } from '../../src/telemetry-store/codec/samples.ts';
 import type { StoredValue } from '../../src/telemetry-store/codec/series.ts';
 import { runs } from '../support/runs.ts';
@@ -176,6 +182,80 @@ describe('a block', () => {
     assertProperty(
       property(uint8Array({ maxLength: 200 }), (bytes) => {
         assert.throws(() => decodeBlock(7, Buffer.from(bytes), new Samples('text')), DamagedBlockError);
+      }),
+    );
+  });
+});
+
+describe('a part', () => {
+  const cellsOf = (cells: Rollup): unknown[] =>
+    Array.from({ length: cells.count }, (_, cell) => [
+      cells.starts[cell],
+      cells.counts[cell],
+      cells.minima[cell],
+      cells.maxima[cell],
+      lastOf(cells, cell),
+      cells.exact && [cells.exact.minima[cell], cells.exact.maxima[cell], cells.exact.lasts[cell]],
+    ]);
+  const dense = array(tuple(constantFrom(1, 1, 1, 2, 90), nat()), { minLength: 400, maxLength: 2_000 });
+  const forms = [
+    { kind: 'number', values: array(number, { minLength: 1, maxLength: 40 }) },
+    { kind: 'number', values: array(bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { minLength: 1 }) },
+    { kind: 'boolean', values: array(constantFrom(0, 1), { minLength: 1, maxLength: 40 }) },
+  ] as const;
+
+  test('has the minute cells of its samples, and its samples as a block has them', () => {
+    for (const { kind, values } of forms)
+      assertProperty(
+        property(dense, values, nat(99), (times, picked, from) => {
+          const samples = new Samples(kind);
+          let at = 1_700_000_000;
+          for (const [step, pick] of times) {
+            const value = picked[pick % picked.length] ?? 0;
+            if (typeof value === 'bigint') samples.pushOther((at += step), value);
+            else samples.push((at += step), value);
+          }
+          const part = encodePart(7, samples, from, samples.count);
+          const expected = new Samples(kind);
+          expected.append(samples, samples.times[from]);
+          const decoded = new Samples(kind);
+          decodeBlock(7, part, decoded);
+          assertSame(decoded, expected);
+          const cells = rollUp(expected, 60);
+          assert.equal(hasCells(part), cells.count * 16 <= expected.count);
+          if (hasCells(part)) assert.deepEqual(cellsOf(decodePartCells(7, part)), cellsOf(cells));
+        }),
+        { numRuns: runs(50) },
+      );
+  });
+
+  test('has no cells of texts, nor of samples that are few in each minute', () => {
+    const words = new Samples('text');
+    const seldom = new Samples('number');
+    for (let index = 0; index < 600; index++) {
+      words.pushOther(index, 'auto');
+      seldom.push(index * 10, index);
+    }
+    for (const samples of [words, seldom]) {
+      const part = encodePart(7, samples, 0, samples.count);
+      assert.equal(hasCells(part), false);
+      assert.deepEqual(part, encodeBlock(7, samples, 0, samples.count));
+      assert.throws(() => decodePartCells(7, part), DamagedBlockError);
+    }
+  });
+
+  test('is refused when one byte is wrong, by who reads its samples and by who reads its cells', () => {
+    const samples = new Samples('number');
+    for (let index = 0; index < 500; index++) samples.push(index, Math.sin(index));
+    const part = encodePart(7, samples, 0, samples.count);
+    assert.ok(hasCells(part));
+    assert.throws(() => decodePartCells(8, part), DamagedBlockError);
+    assertProperty(
+      property(nat(part.length - 1), integer({ min: 1, max: 255 }), (at, change) => {
+        const wrong = Buffer.from(part);
+        wrong[at] = (wrong[at] ?? 0) ^ change;
+        assert.throws(() => decodeBlock(7, wrong, new Samples('number')), DamagedBlockError);
+        assert.throws(() => decodePartCells(7, wrong), DamagedBlockError);
       }),
     );
   });

@@ -59,11 +59,12 @@ const stretch = record({
     nat(SPAN_S),
     nat(200).map((index) => 2 * DAY_S - 100 + index),
   ),
-  steps: array(
-    oneof({ weight: 8, arbitrary: constantFrom(1, 1, 1, 60) }, integer({ min: -30, max: 3_600 })),
-    {
+  steps: oneof(
+    array(oneof({ weight: 8, arbitrary: constantFrom(1, 1, 1, 60) }, integer({ min: -30, max: 3_600 })), {
       maxLength: 60,
-    },
+    }),
+    // So dense that its part has minute cells.
+    array(constantFrom(1, 1, 1, 2), { minLength: 60, maxLength: 150 }),
   ),
 });
 

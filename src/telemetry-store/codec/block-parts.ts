@@ -7,6 +7,10 @@ import { KINDS, type SeriesKind } from './series.ts';
 
 /** Added to the kind where integers beyond 2^53 follow as such. */
 const EXACT = 4;
+/** Added where cells follow the samples, and their length. */
+const WITH_CELLS = 8;
+
+const LENGTH_BYTES = 4;
 
 /** Bytes that do not hold what was written. */
 export class DamagedBlockError extends Error {
@@ -16,27 +20,46 @@ export class DamagedBlockError extends Error {
   }
 }
 
-/** Encloses what `write` adds to `out`. The checksum covers the series id. */
+/** Encloses what `write` adds to `out`; it returns where cells begin, if there are any. The checksum covers the series id. */
 export function encodeSealed(
   out: ByteWriter,
   version: number,
   series: { id: number; kind: SeriesKind; isExact: boolean },
-  write: () => void,
+  write: () => number | undefined,
 ): Buffer {
   out.length = 0;
   out.byte(version);
-  out.byte(KINDS.indexOf(series.kind) + (series.isExact ? EXACT : 0));
-  write();
+  const form = KINDS.indexOf(series.kind) + (series.isExact ? EXACT : 0);
+  out.byte(form);
+  const cellsAt = write();
+  if (cellsAt !== undefined) {
+    out.bytes[1] = form + WITH_CELLS;
+    out.uint32(out.length - cellsAt);
+  }
   out.uint32(crc32(out.bytes.subarray(0, out.length), series.id));
   return out.take();
 }
 
-/** Checks what `encodeSealed` wrote; `read` gets the content, and undefined for an unknown kind. @throws DamagedBlockError */
+/** What `decodeSealed` found in front of the content. */
+interface Form {
+  /** Undefined for an unknown one. */
+  kind: SeriesKind | undefined;
+  isExact: boolean;
+  /** Where cells begin, if there are any. */
+  cellsAt: number | undefined;
+}
+
+/** True for a part with cells behind its samples. */
+export function hasCells(bytes: Buffer): boolean {
+  return ((bytes[1] ?? 0) & WITH_CELLS) !== 0;
+}
+
+/** Checks what `encodeSealed` wrote; `read` gets the content. @throws DamagedBlockError */
 export function decodeSealed<Result>(
   seriesId: number,
   version: number,
   bytes: Buffer,
-  read: (reader: ByteReader, kind: SeriesKind | undefined, isExact: boolean) => Result,
+  read: (reader: ByteReader, form: Form) => Result,
 ): Result {
   if (bytes.length < 8) throw new DamagedBlockError('it is too short');
   const length = bytes.length - 4;
@@ -46,7 +69,9 @@ export function decodeSealed<Result>(
     const reader = new ByteReader(bytes, 0, length);
     if (reader.byte() !== version) throw new RangeError('unknown version');
     const form = reader.byte();
-    return read(reader, KINDS[form & 3], (form & EXACT) !== 0);
+    const cellsEnd = length - LENGTH_BYTES;
+    const cellsAt = hasCells(bytes) ? cellsEnd - bytes.readUInt32LE(cellsEnd) : undefined;
+    return read(reader, { kind: KINDS[form & 3], isExact: (form & EXACT) !== 0, cellsAt });
   } catch (error) {
     throw new DamagedBlockError(String(error), error);
   }

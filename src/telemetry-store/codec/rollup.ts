@@ -2,7 +2,7 @@
 import type { Buffer } from 'node:buffer';
 import { DAY_S, type DurationS } from '../../lib/time.ts';
 import { decodeSealed, encodeSealed, readTexts, writeTexts } from './block-parts.ts';
-import { ByteWriter } from './byte-writer.ts';
+import { type ByteReader, ByteWriter } from './byte-writer.ts';
 import { readExactIntegers, readNumbers, writeExactIntegers, writeNumbers } from './number-column.ts';
 import type { Samples } from './samples.ts';
 import type { SeriesKind, StoredValue } from './series.ts';
@@ -47,13 +47,14 @@ function emptyRollup(kind: SeriesKind, capacity: number, isExact: boolean): Roll
   };
 }
 
-/** Cells of `slotS` seconds over samples in order of time, all of one day. */
-export function rollUp(samples: Samples, slotS: DurationS): Rollup {
-  const slots = Math.floor(samples.lastS / slotS) - Math.floor(samples.firstS / slotS) + 1;
-  const rollup = emptyRollup(samples.kind, Math.min(samples.count, slots), !!samples.integers);
-  rollup.texts = [...samples.texts];
+/** Cells of `slotS` seconds over samples in order of time, or over `samples[begin..stop)`; all of one day. */
+export function rollUp(samples: Samples, slotS: DurationS, begin = 0, stop = samples.count): Rollup {
   const { times, numbers, integers } = samples;
-  for (let index = 0; index < samples.count;) {
+  const slotOf = (index: number): number => Math.floor((times[index] as number) / slotS);
+  const slots = stop > begin ? slotOf(stop - 1) - slotOf(begin) + 1 : 0;
+  const rollup = emptyRollup(samples.kind, Math.min(stop - begin, slots), !!integers);
+  rollup.texts = [...samples.texts];
+  for (let index = begin; index < stop;) {
     const timestampS = times[index] as number;
     const first = index;
     const start = timestampS - (timestampS % slotS);
@@ -62,7 +63,7 @@ export function rollUp(samples: Samples, slotS: DurationS): Rollup {
     let sum = 0;
     let minimum = value;
     let maximum = value;
-    for (; index < samples.count && (times[index] as number) < end; index++) {
+    for (; index < stop && (times[index] as number) < end; index++) {
       value = numbers[index] as number;
       sum += value;
       if (value < minimum) minimum = value;
@@ -100,28 +101,38 @@ export function lastOf({ kind, lasts, texts, exact }: Rollup, cell: number): Sto
   return exact && !Number.isSafeInteger(last) ? (exact.lasts[cell] as bigint) : last;
 }
 
-const out = new ByteWriter(16_384);
+const sealed = new ByteWriter(16_384);
 
 export function encodeRollup(seriesId: number, rollup: Rollup): Buffer {
-  const { count, kind, exact } = rollup;
-  return encodeSealed(out, VERSION, { id: seriesId, kind, isExact: !!exact }, () => {
-    out.unsigned(count);
-    writeNumbers(out, rollup.starts, count);
-    writeNumbers(out, rollup.counts, count);
-    if (kind === 'text') return writeTexts(out, rollup.lasts.subarray(0, count), rollup.texts);
-    writeSums(rollup);
-    if (kind === 'number') writeNumbers(out, rollup.minima, count);
-    writeNumbers(out, rollup.maxima, count);
-    writeNumbers(out, rollup.lasts, count);
-    if (exact) for (const column of EXACT_COLUMNS) writeExactIntegers(out, exact[column], count);
+  const { kind, exact } = rollup;
+  return encodeSealed(sealed, VERSION, { id: seriesId, kind, isExact: !!exact }, () => {
+    writeCells(sealed, rollup);
+    return undefined;
   });
+}
+
+/** The cells without their kind, which `readCells` must be given. */
+export function writeCells(out: ByteWriter, rollup: Rollup): void {
+  const { count, kind, exact } = rollup;
+  out.unsigned(count);
+  writeNumbers(out, rollup.starts, count);
+  writeNumbers(out, rollup.counts, count);
+  if (kind === 'text') {
+    writeTexts(out, rollup.lasts.subarray(0, count), rollup.texts);
+    return;
+  }
+  writeSums(out, rollup);
+  if (kind === 'number') writeNumbers(out, rollup.minima, count);
+  writeNumbers(out, rollup.maxima, count);
+  writeNumbers(out, rollup.lasts, count);
+  if (exact) for (const column of EXACT_COLUMNS) writeExactIntegers(out, exact[column], count);
 }
 
 /**
  * Sums of short decimals carry the rounding of every addition; written by the decimals of the values they
  * are whole numbers again, and exact.
  */
-function writeSums({ sums, count }: Rollup): void {
+function writeSums(out: ByteWriter, { sums, count }: Rollup): void {
   const rounded = new Float64Array(count);
   for (let cell = 0; cell < count; cell++) {
     const sum = sums[cell] as number;
@@ -133,31 +144,36 @@ function writeSums({ sums, count }: Rollup): void {
 
 /** @throws DamagedBlockError */
 export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
-  return decodeSealed(seriesId, VERSION, bytes, (reader, kind, isExact) => {
-    if (!kind) throw new RangeError('unknown kind');
-    const count = reader.unsigned();
-    if (count > DAY_S) throw new RangeError('implausible number of cells');
-    const rollup = emptyRollup(kind, count, false);
-    rollup.count = count;
-    readNumbers(reader, rollup.starts, count);
-    readNumbers(reader, rollup.counts, count);
-    if (kind === 'text') {
-      rollup.texts = readTexts(reader);
-      readNumbers(reader, rollup.lasts, count);
-      return rollup;
-    }
-    readNumbers(reader, rollup.sums, count);
-    if (kind === 'number') readNumbers(reader, rollup.minima, count);
-    readNumbers(reader, rollup.maxima, count);
+  return decodeSealed(seriesId, VERSION, bytes, (reader, { kind, isExact }) =>
+    readCells(reader, kind, isExact),
+  );
+}
+
+/** What `writeCells` wrote. @throws RangeError */
+export function readCells(reader: ByteReader, kind: SeriesKind | undefined, isExact: boolean): Rollup {
+  if (!kind) throw new RangeError('unknown kind');
+  const count = reader.unsigned();
+  if (count > DAY_S) throw new RangeError('implausible number of cells');
+  const rollup = emptyRollup(kind, count, false);
+  rollup.count = count;
+  readNumbers(reader, rollup.starts, count);
+  readNumbers(reader, rollup.counts, count);
+  if (kind === 'text') {
+    rollup.texts = readTexts(reader);
     readNumbers(reader, rollup.lasts, count);
-    if (isExact)
-      rollup.exact = {
-        minima: readExactIntegers(reader, count),
-        maxima: readExactIntegers(reader, count),
-        lasts: readExactIntegers(reader, count),
-      };
     return rollup;
-  });
+  }
+  readNumbers(reader, rollup.sums, count);
+  if (kind === 'number') readNumbers(reader, rollup.minima, count);
+  readNumbers(reader, rollup.maxima, count);
+  readNumbers(reader, rollup.lasts, count);
+  if (isExact)
+    rollup.exact = {
+      minima: readExactIntegers(reader, count),
+      maxima: readExactIntegers(reader, count),
+      lasts: readExactIntegers(reader, count),
+    };
+  return rollup;
 }
 
 /** Appends cells of others, one at a time. */
@@ -188,14 +204,6 @@ function copierInto(into: Rollup): (from: Rollup, index: number) => void {
       into.exact[column][cell] =
         from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
   };
-}
-
-/** Appends the second to the first; the last slot of one may continue in the first cell of the other. */
-export function joinRollups(first: Rollup, second: Rollup): Rollup {
-  const joined = emptyRollup(second.kind, first.count + second.count, !!(first.exact ?? second.exact));
-  const copy = copierInto(joined);
-  for (const from of [first, second]) for (let cell = 0; cell < from.count; cell++) copy(from, cell);
-  return joined;
 }
 
 /**

@@ -1,17 +1,19 @@
 /** Reads samples from where they are: day blocks, parts, the head that is being sealed, the open head. */
 import { DAY_S, type DurationS, type EpochS } from '../../lib/time.ts';
-import { decodeBlock } from '../codec/block.ts';
+import { decodeBlock, decodePartCells } from '../codec/block.ts';
+import { hasCells } from '../codec/block-parts.ts';
 import type { Resolution } from './block-store.ts';
 import type { LiveSource, SampleSource, Visitor } from '../query/column-cursor.ts';
 import { dayOf, type EngineState, kindOfSeries, reportDamage } from './state.ts';
 import type { HeadSeries } from './head.ts';
-import type { DayMinutes, MinuteCells } from './minute-cells.ts';
 import type { PartRef } from './part-directory.ts';
 import { decodeRollup, lastOf, type Rollup } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 import type { StoredSample, StoredValue } from '../codec/series.ts';
 
 const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
+/** Seconds of a cell of a part. */
+const MINUTE_S = 60;
 
 /** The data that is not in day blocks, and what one query remembers. */
 interface RecentData {
@@ -28,17 +30,10 @@ export class BlockSource implements LiveSource {
   readonly #recent: RecentData;
   /** Valid within one call. */
   readonly #scratch: Samples;
-  readonly #minutes: MinuteCells;
 
   /** Reads what is known at the time of each call, or of `recent` only. */
-  constructor(
-    state: EngineState,
-    minutes: MinuteCells,
-    recent = liveData(state),
-    scratch = new Samples('number', 4_096),
-  ) {
+  constructor(state: EngineState, recent = liveData(state), scratch = new Samples('number', 4_096)) {
     this.#state = state;
-    this.#minutes = minutes;
     this.#recent = recent;
     this.#scratch = scratch;
   }
@@ -54,33 +49,24 @@ export class BlockSource implements LiveSource {
       endPartId: state.parts.endId,
       lastQuarterHours: { seriesId: -1, day: -1, cells: undefined },
     };
-    return new BlockSource(state, this.#minutes, recent, this.#scratch);
+    return new BlockSource(state, recent, this.#scratch);
   }
 
   /** All stored samples of one day in order of time, without those in the journal, into `into`. */
   readStored(seriesId: number, day: number, into: Samples): void {
     this.#readBlock(seriesId, day, into);
-    this.#readParts(seriesId, day, into);
+    this.#readParts(seriesId, this.#partsWithin(seriesId, day * DAY_S, (day + 1) * DAY_S), into);
     into.normalize();
   }
 
   rollup(seriesId: number, resolution: Resolution, day: number): Rollup | undefined {
     const bytes = this.#state.store.block(seriesId, resolution, day);
-    if (!bytes) return undefined;
-    try {
-      return decodeRollup(seriesId, bytes);
-    } catch (error) {
-      reportDamage(this.#state, 'rollup', seriesId, error);
-      return undefined;
-    }
+    return bytes && this.#read('rollup', seriesId, () => decodeRollup(seriesId, bytes));
   }
 
   /** True when parts or the journal may hold samples of this range. */
   hasRecent(seriesId: number, fromS: EpochS, toS: EpochS): boolean {
-    return (
-      this.#partsWithin(seriesId, fromS, toS).length > 0 ||
-      this.#recent.open(seriesId).some((open) => open.nextFrom(fromS) < toS)
-    );
+    return this.#partsWithin(seriesId, fromS, toS).length > 0 || this.#hasOpen(seriesId, fromS, toS);
   }
 
   visit(seriesId: number, fromS: EpochS, toS: EpochS, granularityS: DurationS, visitor: Visitor): void {
@@ -132,7 +118,8 @@ export class BlockSource implements LiveSource {
     visitor: Visitor,
   ): void {
     const scratch = this.#scratch;
-    const isRecent = this.hasRecent(seriesId, day * DAY_S, (day + 1) * DAY_S);
+    const parts = this.#partsWithin(seriesId, day * DAY_S, (day + 1) * DAY_S);
+    const isRecent = parts.length > 0 || this.#hasOpen(seriesId, day * DAY_S, (day + 1) * DAY_S);
     if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
       const cells = this.#quarterHours(seriesId, day);
       if (cells) {
@@ -140,27 +127,17 @@ export class BlockSource implements LiveSource {
         return;
       }
     }
-    const isByMinutes = granularityS % this.#minutes.slotS === 0;
-    const isToMinute = isByMinutes && toS % this.#minutes.slotS === 0;
-    const known = isToMinute ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
-    const mayHaveBlock = known || !isByMinutes || !isRecent || this.#state.store.hasBlock(seriesId, day);
-    scratch.reset(kindOfSeries(this.#state, seriesId));
-    // Where the samples of the day expired or cannot be read, roll-ups stand for them.
-    let hasSamplesOfDay = !known && mayHaveBlock && this.#readBlock(seriesId, day, scratch);
-    // Whole days belong to long ranges: they would only displace what charts ask for again.
-    const isKept = hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0;
-    const added = isKept ? this.#minutes.addDay(seriesId, day, scratch, fromS) : undefined;
-    const minutes = isToMinute ? (known ?? added) : undefined;
-    const parts = minutes || !mayHaveBlock ? this.#partsApart(seriesId, day, minutes) : undefined;
-    if (parts) {
-      if (minutes) this.#visitMinutes(minutes, { fromS, toS }, visitor);
-      for (const part of parts) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
+    const apart = isRecent ? this.#partsApart(seriesId, day, parts) : undefined;
+    if (apart) {
+      for (const part of apart) this.#visitPart(seriesId, part, { fromS, toS }, granularityS, visitor);
       this.#visitOpen(seriesId, { fromS, toS }, visitor);
       return;
     }
-    if (known) hasSamplesOfDay = this.#readBlock(seriesId, day, scratch);
+    scratch.reset(kindOfSeries(this.#state, seriesId));
+    // Where the samples of the day expired or cannot be read, roll-ups stand for them.
+    const hasSamplesOfDay = this.#readBlock(seriesId, day, scratch);
     if (isRecent) {
-      this.#readParts(seriesId, day, scratch, { fromS, toS });
+      this.#readParts(seriesId, parts, scratch, { fromS, toS });
       for (const open of this.#recent.open(seriesId)) open.readInto(scratch, fromS, toS);
       scratch.normalize();
     }
@@ -173,14 +150,6 @@ export class BlockSource implements LiveSource {
     visitSamples(scratch, fromS, toS, visitor);
   }
 
-  /** A day block from its minute cells, without reading it. */
-  #visitMinutes({ cells, edge }: DayMinutes, { fromS, toS }: Stretch, visitor: Visitor): void {
-    const { slotS } = this.#minutes;
-    const minuteS = Math.ceil(fromS / slotS) * slotS;
-    visitSamples(edge.samples, fromS, minuteS, visitor);
-    visitCells(cells, { fromS: minuteS, toS }, slotS, visitor);
-  }
-
   #quarterHours(seriesId: number, day: number): Rollup | undefined {
     const last = this.#recent.lastQuarterHours;
     if (last?.seriesId === seriesId && last.day === day) return last.cells;
@@ -190,84 +159,49 @@ export class BlockSource implements LiveSource {
   }
 
   /**
-   * The parts of a day in order of time. Undefined where parts, open samples or the block overlap: then all samples must
-   * be merged, because of one instant the last to arrive counts.
+   * The parts of a day in order of time. Undefined where they, open samples or a block overlap: then all samples must be
+   * merged, because of one instant the last to arrive counts.
    */
-  #partsApart(seriesId: number, day: number, block: DayMinutes | undefined): PartRef[] | undefined {
-    const refs = this.#state.parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
-    refs.sort((a, b) => a.firstS - b.firstS);
-    let endS = block?.lastS ?? day * DAY_S - 1;
-    for (const { firstS, lastS } of refs) {
+  #partsApart(seriesId: number, day: number, parts: readonly PartRef[]): PartRef[] | undefined {
+    if (this.#state.store.hasBlock(seriesId, day)) return undefined;
+    const inOrder = parts.toSorted((a, b) => a.firstS - b.firstS);
+    let endS = day * DAY_S - 1;
+    for (const { firstS, lastS } of inOrder) {
       if (firstS <= endS) return undefined;
       endS = lastS;
     }
     const isOpenLater = this.#recent.open(seriesId).every((open) => open.nextFrom(day * DAY_S) > endS);
-    return isOpenLater ? refs : undefined;
+    return isOpenLater ? inOrder : undefined;
   }
 
+  /** One of the parts of a day, from its minute cells where they say the same as its samples. */
   #visitPart(
     seriesId: number,
     { id, firstS, lastS }: PartRef,
     { fromS, toS }: Stretch,
+    granularityS: DurationS,
     visitor: Visitor,
   ): void {
     if (firstS >= toS || lastS < fromS) return;
-    const isWhole = firstS >= fromS && lastS < toS;
-    let cells = isWhole ? this.#minutes.get(id) : undefined;
-    if (!cells) {
-      const bytes = this.#state.store.part(id);
-      this.#scratch.reset(kindOfSeries(this.#state, seriesId));
-      if (!bytes || !this.#decode(seriesId, bytes, this.#scratch, 'part')) return;
-      if (isWhole) cells = this.#minutes.add(id, this.#scratch);
-    }
-    // A cell begins at its minute, before its first sample.
-    if (cells) visitCells(cells, { fromS: 0, toS }, this.#minutes.slotS, visitor);
-    else visitSamples(this.#scratch, fromS, toS, visitor);
-  }
-
-  /** Samples that are in the journal only: on a small site those of hours, too many to decode for each chart. */
-  #visitOpen(seriesId: number, stretch: Stretch, visitor: Visitor): void {
-    const opens = this.#recent.open(seriesId);
-    const [first, second] = opens;
-    if (first && second && second.nextFrom(0) <= (first.lastBefore(Number.POSITIVE_INFINITY) ?? -1))
-      this.#visitSamplesOf(seriesId, opens, stretch, visitor);
-    else for (const open of opens) this.#visitOpenByMinutes(seriesId, open, stretch, visitor);
-  }
-
-  #visitOpenByMinutes(seriesId: number, open: HeadSeries, { fromS, toS }: Stretch, visitor: Visitor): void {
-    const { slotS } = this.#minutes;
-    const chunks = open.chunksInOrder ?? [];
-    const packedToS = (chunks.at(-1)?.lastS ?? -1) + 1;
-    // For a short range it is cheaper to read its samples.
-    const isWide = (toS - fromS) * 2 >= packedToS - (chunks[0]?.firstS ?? 0);
-    const decode = (from: number): Samples => {
-      this.#scratch.reset(open.kind);
-      open.readChunks(from, this.#scratch);
-      return this.#scratch;
-    };
-    const cells =
-      open.kind !== 'text' && (toS % slotS === 0 || toS >= packedToS)
-        ? this.#minutes.ofOpen(chunks, isWide, decode)
-        : undefined;
-    if (!cells) {
-      this.#visitSamplesOf(seriesId, [open], { fromS, toS }, visitor);
+    const bytes = this.#state.store.part(id);
+    if (!bytes) return;
+    const beginsWithCell = firstS >= fromS || fromS % MINUTE_S === 0;
+    const endsWithCell = lastS < toS || toS % MINUTE_S === 0;
+    if (granularityS % MINUTE_S === 0 && beginsWithCell && endsWithCell && hasCells(bytes)) {
+      const cells = this.#read('part', seriesId, () => decodePartCells(seriesId, bytes));
+      // A cell begins at its minute, which may be before the range while its first sample is not.
+      if (cells) visitCells(cells, { fromS: firstS >= fromS ? 0 : fromS, toS }, MINUTE_S, visitor);
       return;
     }
-    const minuteS = Math.ceil(fromS / slotS) * slotS;
-    const edge = { fromS, toS: Math.min(minuteS, packedToS, toS) };
-    if (edge.toS > fromS) this.#visitSamplesOf(seriesId, [open], edge, visitor);
-    visitCells(cells, { fromS: minuteS, toS }, slotS, visitor);
-    this.#visitSamplesOf(seriesId, [open], { fromS: Math.max(fromS, packedToS), toS }, visitor);
+    this.#scratch.reset(kindOfSeries(this.#state, seriesId));
+    if (this.#decode(seriesId, bytes, this.#scratch, 'part'))
+      visitSamples(this.#scratch, fromS, toS, visitor);
   }
 
-  #visitSamplesOf(
-    seriesId: number,
-    opens: readonly HeadSeries[],
-    { fromS, toS }: Stretch,
-    visitor: Visitor,
-  ): void {
+  /** Samples that are in the journal only. */
+  #visitOpen(seriesId: number, { fromS, toS }: Stretch, visitor: Visitor): void {
     this.#scratch.reset(kindOfSeries(this.#state, seriesId));
-    for (const open of opens) open.readInto(this.#scratch, fromS, toS);
+    for (const open of this.#recent.open(seriesId)) open.readInto(this.#scratch, fromS, toS);
     this.#scratch.normalize();
     visitSamples(this.#scratch, fromS, toS, visitor);
   }
@@ -277,10 +211,9 @@ export class BlockSource implements LiveSource {
     return bytes !== undefined && this.#decode(seriesId, bytes, into, 'block');
   }
 
-  /** Parts of a day, or those that overlap `within`: a reader of changes needs one of many. */
-  #readParts(seriesId: number, day: number, into: Samples, within?: Stretch): void {
-    for (const { id, firstS, lastS } of this.#state.parts.ofDay(seriesId, day)) {
-      if (id >= this.#recent.endPartId) continue;
+  /** Those that overlap `within`: a reader of changes needs one of many. */
+  #readParts(seriesId: number, parts: readonly PartRef[], into: Samples, within?: Stretch): void {
+    for (const { id, firstS, lastS } of parts) {
       if (within && (firstS >= within.toS || lastS < within.fromS)) continue;
       // Absent when a compaction was interrupted: its samples are in the day block.
       const bytes = this.#state.store.part(id);
@@ -291,15 +224,26 @@ export class BlockSource implements LiveSource {
   /** False for a block that cannot be read; `into` is then unchanged. */
   #decode(seriesId: number, bytes: Buffer, into: Samples, what: string): boolean {
     const { count, isOrdered } = into;
-    try {
+    const isRead = this.#read(what, seriesId, () => {
       decodeBlock(seriesId, bytes, into);
       return true;
+    });
+    if (!isRead) Object.assign(into, { count, isOrdered });
+    return isRead === true;
+  }
+
+  /** Undefined for bytes that cannot be read, which is reported. */
+  #read<Result>(what: string, seriesId: number, decode: () => Result): Result | undefined {
+    try {
+      return decode();
     } catch (error) {
-      into.count = count;
-      into.isOrdered = isOrdered;
       reportDamage(this.#state, what, seriesId, error);
-      return false;
+      return undefined;
     }
+  }
+
+  #hasOpen(seriesId: number, fromS: EpochS, toS: EpochS): boolean {
+    return this.#recent.open(seriesId).some((open) => open.nextFrom(fromS) < toS);
   }
 
   #partsWithin(seriesId: number, fromS: EpochS, toS: EpochS): PartRef[] {

@@ -22,7 +22,6 @@ import { DeviceSizes } from './device-sizes.ts';
 import { Head } from './head.ts';
 import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
-import { MinuteCells } from './minute-cells.ts';
 import { NO_SINK } from './recent-records.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { sealSamples } from './sealing.ts';
@@ -112,15 +111,14 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { clock, limits, policy, log, pause } = options;
     const sizes = new DeviceSizes(options.store);
-    const minutes = new MinuteCells(limits.minuteCells);
     const forecast = { changed: () => void (this.#firstDay = undefined) };
-    const store = watchBlocks(options.store, [sizes, minutes, forecast]);
+    const store = watchBlocks(options.store, [sizes, forecast]);
     this.#options = options;
     this.#store = store;
     this.#work = new MaintenanceLog(log);
     const working: EngineState['working'] = (work) => this.#work.begins(work);
     this.#state = createEngineState({ store, sizes, log, working, pause }, this.#newHead());
-    this.source = new BlockSource(this.#state, minutes);
+    this.source = new BlockSource(this.#state);
     this.changes = new ChangeLog({
       state: this.#state,
       source: this.source,

@@ -210,22 +210,6 @@ export class HeadSeries {
     into.append(this.#tail(), fromS, toS);
   }
 
-  /** The packed samples; undefined unless all samples are in order of time. */
-  get chunksInOrder(): readonly ChunkRange[] | undefined {
-    let endS: EpochS = Number.NEGATIVE_INFINITY;
-    for (const { firstS, lastS } of this.#chunks) {
-      if (firstS <= endS) return undefined;
-      endS = lastS;
-    }
-    const tail = this.#orderedTail();
-    return tail.count === 0 || tail.firstS > endS ? this.#chunks : undefined;
-  }
-
-  /** Appends the packed samples from a chunk on. */
-  readChunks(from: number, into: Samples): void {
-    for (const { bytes } of this.#chunks.slice(from)) decodeBlock(this.id, bytes, into);
-  }
-
   /** The first second, at or after `fromS`, that may have a sample; infinite when there is none. */
   nextFrom(fromS: EpochS): number {
     let next = Number.POSITIVE_INFINITY;

@@ -5,7 +5,7 @@
  */
 import { DAY_S } from '../../lib/time.ts';
 import { Buffer } from 'node:buffer';
-import { encodeBlock } from '../codec/block.ts';
+import { encodePart } from '../codec/block.ts';
 import type { ChangedStretch } from '../codec/change-directory.ts';
 import { dayOf, type EngineState, type Sealing } from './state.ts';
 import { encodeLatest } from '../codec/latest-blob.ts';
@@ -48,7 +48,7 @@ export async function sealSamples(state: EngineState, sealing: Sealing, onSealed
       const day = dayOf(column.times[from] as number);
       const to = column.indexFrom((day + 1) * DAY_S);
       const id = nextId++;
-      const bytes = encodeBlock(seriesId, column, from, to);
+      const bytes = encodePart(seriesId, column, from, to);
       const range = { firstS: column.times[from] as number, lastS: column.times[to - 1] as number };
       // Thousands of small buffers of their own would cost more memory than their content.
       chunks.push({ bytes: Buffer.from(bytes), ...range });

@@ -1,9 +1,10 @@
 /** The chart that everybody opens first: a day that is not sealed into a block yet, by minutes. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { MinuteCells } from '../../../src/telemetry-store/engine/minute-cells.ts';
+import { hasCells } from '../../../src/telemetry-store/codec/block-parts.ts';
+import { decodeBlock, encodeBlock } from '../../../src/telemetry-store/codec/block.ts';
 import { Samples } from '../../../src/telemetry-store/codec/samples.ts';
-import type { StoredValue } from '../../../src/telemetry-store/codec/series.ts';
+import { kindOf, type StoredValue } from '../../../src/telemetry-store/codec/series.ts';
 import { dayOf } from '../../../src/telemetry-store/engine/state.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import {
@@ -95,6 +96,37 @@ describe('the chart of today', () => {
       check(engine, wishes, 1_013, 1_999, granularityS);
     }
     assert.equal(engine.engine.status().damaged, 0);
+  });
+
+  test('is that of its samples where parts have no cells, as those of an earlier version', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 0, 1_000);
+    await engine.engine.seal();
+    for (const [index, { series }] of engine.series.entries()) {
+      const id = 1 + index;
+      const part = engine.store.part(id) ?? Buffer.alloc(0);
+      assert.equal(hasCells(part), series.type !== 'string');
+      const samples = new Samples(kindOf(series.type));
+      decodeBlock(series.id, part, samples);
+      const block = encodeBlock(series.id, samples, 0, samples.count);
+      engine.database.prepare('UPDATE telemetry_part SET data = ? WHERE id = ?').run(block, id);
+    }
+    write(engine, 1_000, 1_500);
+    await engine.engine.seal();
+    for (const granularityS of [60, 300]) check(engine, wishes, 0, DAY_S, granularityS);
+    assert.equal(engine.engine.status().damaged, 0);
+  });
+
+  test('counts damage of a part once and shows the rest', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 0, 600);
+    await engine.engine.seal();
+    write(engine, 600, 1_200);
+    await engine.engine.seal();
+    engine.database.prepare('UPDATE telemetry_part SET data = zeroblob(99) WHERE id = 1').run();
+    const range = { fromS: TODAY_S, toS: TODAY_S + DAY_S, granularityS: 60 };
+    assert.equal(engine.rows(range, wishes.slice(0, 1)).length, 10);
+    assert.equal(engine.engine.status().damaged, 1);
   });
 
   test('shows corrections that came later, sealed or not', async (t) => {
@@ -223,67 +255,5 @@ describe('the day before, in its block', () => {
     check(engine, wishes, 31, DAY_S);
     await maintain(engine, 1);
     check(engine, wishes, 31, DAY_S);
-  });
-});
-
-describe('minute cells', () => {
-  const samples = (count: number, stepS: number): Samples => {
-    const filled = new Samples('number');
-    for (let index = 0; index < count; index++) filled.push(TODAY_S + index * stepS, index);
-    return filled;
-  };
-
-  test('are not kept of samples that are as few', () => {
-    const cells = new MinuteCells(1_000);
-    assert.equal(cells.add(1, samples(10, 60)), undefined);
-    assert.equal(cells.get(1), undefined);
-  });
-
-  test('grow with open samples: nothing is read twice', () => {
-    const cells = new MinuteCells(1_000);
-    const chunks = [{}];
-    const readFrom: number[] = [];
-    const decode = (from: number): Samples => {
-      readFrom.push(from);
-      const read = new Samples('number');
-      for (let index = from * 90; index < chunks.length * 90; index++) read.push(TODAY_S + index, 1);
-      return read;
-    };
-    const counts = (): number[] => [...(cells.ofOpen(chunks, false, decode)?.counts ?? [])];
-    assert.deepEqual(counts(), [], 'for a short stretch nothing is begun');
-    assert.deepEqual([...(cells.ofOpen(chunks, true, decode)?.counts ?? [])], [60, 30]);
-    assert.deepEqual(counts(), [60, 30]);
-    chunks.push({}, {});
-    assert.deepEqual(counts(), [60, 30, 30, 60, 60, 30]);
-    assert.deepEqual(readFrom, [0, 1]);
-    assert.equal(
-      cells.ofOpen(chunks.slice(0, 1), true, decode),
-      undefined,
-      'known is more than was asked for',
-    );
-  });
-
-  test('are forgotten when the block of their day changes, and begin where a chart did', () => {
-    const cells = new MinuteCells(1_000);
-    cells.addDay(7, 1, samples(3_600, 1), TODAY_S + 30);
-    const { edge } = cells.ofDay(7, 1, TODAY_S + 90) ?? {};
-    assert.equal(edge?.samples.firstS, TODAY_S + 30);
-    assert.ok(cells.ofDay(7, 1, TODAY_S + 3_000));
-    assert.equal(cells.ofDay(7, 1, TODAY_S + 3_001), undefined, 'no samples of that minute');
-    cells.changed(8);
-    assert.ok(cells.ofDay(7, 1, TODAY_S));
-    cells.changed(7);
-    assert.equal(cells.ofDay(7, 1, TODAY_S), undefined);
-  });
-
-  test('stay within their bound: those not asked for longest go first', () => {
-    const cells = new MinuteCells(100);
-    for (const part of [1, 2]) cells.add(part, samples(600, 1));
-    assert.ok(cells.get(1));
-    cells.add(3, samples(600, 1));
-    assert.deepEqual(
-      [1, 2, 3].map((part) => cells.get(part)?.count),
-      [10, undefined, 10],
-    );
   });
 });
