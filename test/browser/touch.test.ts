@@ -22,10 +22,17 @@ const SMALL = `(() => {
   return small;
 })()`;
 
+/** Rows and cards that are links as a whole and do not lie in their place, described. */
+const OUTSIDE = `[...document.querySelectorAll('.attention a, .device-card > a, .ways a')].flatMap((one) => {
+  const [own, place] = [one, one.parentElement].map((element) => element.getBoundingClientRect());
+  const fits = Math.abs(own.top - place.top) < 2 && Math.abs(own.bottom - place.bottom) < 2 && own.width > place.width - 2;
+  return fits ? [] : [one.parentElement.className + ' ' + one.textContent.trim().slice(0, 24)];
+})`;
+
 describe('touch', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('no target on any page is below 44 px with a coarse pointer at a width of 390 px', async (t) => {
+  test('no target on any page is below 44 px with a coarse pointer at 390 px, and links that are rows fill them', async (t) => {
     const { browser, gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -51,6 +58,7 @@ describe('touch', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.goto(gateway.origin);
     await page.locator('[name=password]').waitFor();
     const small = new Set<string>();
+    const outside = new Set<string>();
     const look = async (where: string): Promise<void> => {
       for (const one of (await page.evaluate(SMALL)) as string[]) small.add(`${where}: ${one}`);
     };
@@ -62,10 +70,12 @@ describe('touch', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     for (const hash of PAGES) {
       await visit(page, hash);
       await look(hash);
+      for (const one of (await page.evaluate(OUTSIDE)) as string[]) outside.add(`${hash}: ${one}`);
     }
     await page.locator('.nav .more').click();
     await look('all pages of the menu');
     await device.leave();
     assert.deepEqual([...small], []);
+    assert.deepEqual([...outside], [], 'rows and cards that are links fill their place');
   });
 });

@@ -75,8 +75,9 @@ export function OverviewPage() {
         <>
           {own.length === 0 && <FirstSteps known={attention.answer} />}
           <Attention devices={devices} rest={attention} onOffline={showOffline} />
-          {own.length > 0 && <SiteNow {...power} />}
-          {own.some(hasQuick) && <QuickControls devices={own} />}
+          {own.length > 0 && (
+            <SiteNow {...power}>{own.some(hasQuick) && <QuickControls devices={own} />}</SiteNow>
+          )}
           {/* Who has a device comes to see how it is. */}
           {own.length > 0 && <FirstSteps known={attention.answer} />}
           <DeviceList devices={devices} own={own} sources={power.answer?.sources ?? []} />

@@ -24,6 +24,9 @@ const controlsOf = (live: LiveDevice): Quick[] =>
     .filter(([, command]) => may(command.access_level) && hasControl(command))
     .map(([name, command]) => ({ live, name, command }));
 
+/** One touch is enough for it. */
+const isSwitch = ({ command }: Quick): boolean => kindOf(command)?.kind === 'switch';
+
 /** The value that shows what a command has done. */
 function valueOf({ live, name, command }: Quick): string[] {
   const kind = kindOf(command);
@@ -34,12 +37,13 @@ function valueOf({ live, name, command }: Quick): string[] {
   return typeof shown === 'string' ? [shown] : [];
 }
 
-/** Those that are used daily, as their blueprints say. */
+/** Those that are used daily, as their blueprints say; switches first. */
 export function QuickControls({ devices }: { devices: readonly LiveDevice[] }) {
   const all = devices
     .flatMap(controlsOf)
     .filter(({ command }) => isQuick(command))
-    .slice(0, SHOWN_MAX);
+    .slice(0, SHOWN_MAX)
+    .toSorted((a, b) => Number(isSwitch(b)) - Number(isSwitch(a)));
   const ids = all.map(({ live, name }) => `${live.device.id} ${name}`).join();
   useAnswer(async () => {
     const wanted = new Map<string, string[]>();

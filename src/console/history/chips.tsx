@@ -11,6 +11,13 @@ const COLORS = 6;
 const nameOf = ({ live, attribute }: Chosen): string =>
   attributeTitle(attribute, live.manifest?.telemetry[attribute]);
 
+const areOfOneDevice = (chosen: readonly Chosen[]): boolean =>
+  chosen.every((one) => one.live === chosen[0]?.live);
+
+/** With its device where there are several, which often name their values alike. */
+const nameAmong = (one: Chosen, chosen: readonly Chosen[]): string =>
+  areOfOneDevice(chosen) ? nameOf(one) : `${one.live.device.name} · ${nameOf(one)}`;
+
 export const keyOf = ({ live, attribute }: Chosen): string => `${live.device.id}.${attribute}`;
 
 /** A value of a line with its unit. */
@@ -51,7 +58,7 @@ export function Chips({
 }) {
   const index = point.value ?? newestOf(lines);
   const atS = lines?.timesS[index];
-  const isOneDevice = chosen.every((one) => one.live === chosen[0]?.live);
+  const isOneDevice = areOfOneDevice(chosen);
   return (
     <>
       <p class="hint chips-time">{atS === undefined ? '' : momentText(atS * 1_000)}</p>
@@ -118,7 +125,7 @@ export function ValueCard({
           hidden.has(keyOf(one)) ? null : (
             <li key={keyOf(one)} style={{ '--line-color': colorOf(place) }}>
               <i aria-hidden="true" />
-              {nameOf(one)} <b>{valueText(one, lines.mean[place]?.[index])}</b>
+              {nameAmong(one, chosen)} <b>{valueText(one, lines.mean[place]?.[index])}</b>
             </li>
           ),
         )}
@@ -159,7 +166,7 @@ export function Figures({ chosen, lines }: { chosen: readonly Chosen[]; lines: L
           <tr key={keyOf(one)} style={{ '--line-color': colorOf(place) }}>
             <th scope="row">
               <i aria-hidden="true" />
-              {nameOf(one)}
+              {nameAmong(one, chosen)}
             </th>
             {figures.map((value, column) => (
               <td key={column}>{valueText(one, value)}</td>

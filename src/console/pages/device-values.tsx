@@ -71,11 +71,14 @@ export function ValuesTab({ live, counted }: { live: LiveDevice; counted: Counte
   );
 }
 
+const isNumber = (declared: Manifest['telemetry'][string] | undefined): boolean =>
+  declared?.type === 'float' || declared?.type === 'integer';
+
 /** Numbers by which the site counts the device, then those that say most of it; those never sent last. */
 function heroNames({ values }: LiveDevice, manifest: Manifest, { place, names }: Counted): string[] {
   const { numbers } = mainValues(manifest);
-  const isNumber = (name: string): boolean => /^(float|integer)$/.test(manifest.telemetry[name]?.type ?? '');
-  const all = [...names.filter(isNumber), ...bestFirst({ values }, numbers, place)];
+  const counted = names.filter((name) => isNumber(manifest.telemetry[name]));
+  const all = [...counted, ...bestFirst({ values }, numbers, place)];
   return [...new Set(all)]
     .toSorted((a, b) => Number(values.has(b)) - Number(values.has(a)))
     .slice(0, HERO_VALUES);
@@ -113,9 +116,10 @@ function Facts({ live, names }: { live: LiveDevice; names: readonly string[] }) 
   return (
     <dl class="facts lined">
       {names.map((name) => {
-        const title = attributeTitle(name, live.manifest?.telemetry[name]);
+        const declared = live.manifest?.telemetry[name];
+        const title = attributeTitle(name, declared);
         return (
-          <Fact name={title} key={name}>
+          <Fact name={title} class={isNumber(declared) ? undefined : 'unlined'} key={name}>
             <Sparkline live={live} name={name} title={title} scale={scales.get(name)} />{' '}
             <Value live={live} name={name} />
           </Fact>

@@ -12,6 +12,7 @@ import { type Scale, scalesOf } from './sparkline-scale.ts';
 
 const LENGTH_S = 86_400;
 const STEP_S = 600;
+const SHORTEST_S = 3_600;
 const REFRESH_MS = 300_000;
 /** Values of one request; further values of a device have no line. */
 const VALUES_MAX = 40;
@@ -109,10 +110,11 @@ export function Sparkline({ live, name, title, scale }: SparklineProps) {
   );
 }
 
-/** Empty with fewer than two values. */
+/** Empty for less than an hour, which would be a dot or an upright stroke. */
 function pointsOf(column: readonly Cell[], { least, most }: Scale): string {
   const known = column.flatMap((value, index) => (typeof value === 'number' ? [{ value, index }] : []));
-  if (known.length < 2) return '';
+  const [first, last] = [known[0]?.index ?? 0, known.at(-1)?.index ?? 0];
+  if ((last - first) * STEP_S < SHORTEST_S) return '';
   const stepPx = WIDTH / Math.max(column.length - 1, 1);
   return known
     .map(({ value, index }) => {

@@ -15,6 +15,7 @@ import {
   leafAt,
   pathText,
   shownLeaf,
+  withMinus,
 } from './json-template.ts';
 import { MeaningFields } from './meaning-fields.tsx';
 import { OwnTemplate } from './own-template.tsx';
@@ -147,7 +148,7 @@ function Tree({ value, path, onChoose }: TreeProps) {
 }
 
 function Field({ label, path, leaf, onChoose }: { label: string; leaf: Leaf } & Omit<TreeProps, 'value'>) {
-  const shown = JSON.stringify(leaf);
+  const shown = typeof leaf === 'number' ? withMinus(String(leaf)) : JSON.stringify(leaf);
   if (leaf === null || pathText(path) === undefined)
     return (
       <span>

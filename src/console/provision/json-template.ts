@@ -52,8 +52,11 @@ export function shownLeaf(row: Pick<JsonRow, 'factor' | 'unit'>, leaf: Leaf | un
   if (leaf === undefined || leaf === null) return '–';
   const factor = factorOf(row.factor);
   if (!isNumber(leaf) || factor === undefined) return String(leaf);
-  return `${Number((Number(leaf) * factor).toPrecision(12))} ${row.unit}`.trim();
+  return `${withMinus(String(Number((Number(leaf) * factor).toPrecision(12))))} ${row.unit}`.trim();
 }
+
+/** A number of a device as the console writes numbers. */
+export const withMinus = (number: string): string => number.replace(/^-/, '−');
 
 /** Host and port of what was read, as the form of a device has it. */
 export const addressOf = (url: string): string => parsed(url)?.host ?? '';

@@ -271,7 +271,7 @@ const produced = ({ sources_wh: sources }: Book): number => sources.pv + sources
 function Number({ role, name, value, hint }: { role?: Role; name: string; value: string; hint?: string }) {
   const [number = '', unit = ''] = value.split(' ');
   return (
-    <div>
+    <div class={hint !== undefined ? 'explained' : undefined}>
       <dt>
         {role !== undefined && <i class={role} aria-hidden="true" />}
         {name}

@@ -1,4 +1,5 @@
 /** Present power flows beside the energy of the day; without sources a link to their settings. */
+import type { ComponentChildren } from 'preact';
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { callFor, NoAnswer } from '../api.ts';
@@ -23,21 +24,37 @@ export function usePower() {
   return power;
 }
 
-export function SiteNow({ answer: power, error }: Pick<ReturnType<typeof usePower>, 'answer' | 'error'>) {
+/** @param props.children what is used daily, or false */
+export function SiteNow({
+  answer: power,
+  error,
+  children,
+}: Pick<ReturnType<typeof usePower>, 'answer' | 'error'> & { children: ComponentChildren }) {
   const at = power?.at;
   const isOld = useMemo(
     () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
     [at],
   );
-  if (!power) return <Awaited answer={power} error={error} />;
+  if (!power)
+    return (
+      <>
+        <Awaited answer={power} error={error} />
+        {children}
+      </>
+    );
   if (power.sources.length === 0)
-    return may('OWNER') ? (
-      <p class="hint setup">
-        {say.site.noSources((text) => (
-          <a href="#/site">{text}</a>
-        ))}
-      </p>
-    ) : null;
+    return (
+      <>
+        {may('OWNER') && (
+          <p class="hint setup">
+            {say.site.noSources((text) => (
+              <a href="#/site">{text}</a>
+            ))}
+          </p>
+        )}
+        {children}
+      </>
+    );
   // What the gateway said before it was lost, or could not say any more, is not now.
   const shown = isConnected.value && !isOld.value ? power : unknown(power);
   const { title, more } = sentenceOf(shown);
@@ -45,7 +62,7 @@ export function SiteNow({ answer: power, error }: Pick<ReturnType<typeof usePowe
     (now) => now.role === 'pv' && now.power_w !== null && directionOf(now) === 0,
   );
   return (
-    <div class="site-now">
+    <div class={children === false ? 'site-now' : 'site-now with-controls'}>
       <section class={isNight ? 'card scene night' : 'card scene'} aria-labelledby="now-title">
         <svg class="land" viewBox="0 0 400 300" preserveAspectRatio="none" aria-hidden="true">
           <path class="far" d="M0 214C60 178 120 190 190 206S330 226 400 186V300H0z" />
@@ -63,6 +80,7 @@ export function SiteNow({ answer: power, error }: Pick<ReturnType<typeof usePowe
         )}
         {isOld.value && !(error instanceof NoAnswer) && <ErrorNotice error={error} />}
       </section>
+      {children}
       <BooksCard />
     </div>
   );

@@ -125,9 +125,17 @@ export function Code({ text }: { text: string }) {
 }
 
 /** A name and its value in a definition list. */
-export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+export function Fact({
+  name,
+  class: className = '',
+  children,
+}: {
+  name: ComponentChildren;
+  class?: string | undefined;
+  children: ComponentChildren;
+}) {
   return (
-    <div class="fact">
+    <div class={`fact ${className}`.trimEnd()}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

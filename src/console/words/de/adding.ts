@@ -45,7 +45,7 @@ export const adding: typeof enLater.adding = {
     template: 'Eigene Vorlage',
     nameFirst: 'Geben Sie einem Wert einen Namen: Dann lässt sich eine Vorlage daraus machen.',
     templateHint:
-      'Positiv heißt: Bezug beim Netz, Entladen bei der Batterie, Abgabe bei Solar und Generatoren, Verbrauch bei den anderen. Der Faktor -1 kehrt es um.',
+      'Positiv heißt: Bezug beim Netz, Entladen bei der Batterie, Abgabe bei Solar und Generatoren, Verbrauch bei den anderen. Der Faktor −1 kehrt es um.',
     product: 'Produkt',
     kind: 'Art des Geräts',
     category: {

@@ -45,7 +45,7 @@ export const adding = {
     template: 'Your own template',
     nameFirst: 'Give a value a name: then a template can be made of it.',
     templateHint:
-      'Positive is: importing for the grid, discharging for a battery, delivering for solar and generators, consuming for the others. A factor of -1 turns it.',
+      'Positive is: importing for the grid, discharging for a battery, delivering for solar and generators, consuming for the others. A factor of −1 turns it.',
     product: 'Product',
     kind: 'Kind of device',
     category: {
