@@ -2,7 +2,7 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statfsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
@@ -183,6 +183,8 @@ async function unpack(
     throw unreadable(cause);
   }
   mkdirSync(join(stage, TLS_FOLDER), { mode: 0o700 });
+  const { bavail, bsize } = statfsSync(stage);
+  let roomBytes = bavail * bsize;
   let unpackedBytes = 0;
   const seen = new Set<string>();
   try {
@@ -190,6 +192,8 @@ async function unpack(
       requireOrdinary(entry, seen);
       const isHistory = isOfHistory(entry.fileName);
       // The size of history is bounded by the disk alone; it is recognised by its name.
+      if (withHistory || !isHistory) roomBytes -= entry.uncompressedSize;
+      if (roomBytes < 0) throw new BackupError('The backup needs more room than is free on the disk.');
       if (!isHistory) unpackedBytes += entry.uncompressedSize;
       if (unpackedBytes > mostBytes) throw new BackupError(`The backup is larger than ${mostBytes} bytes.`);
       await write(zip, entry, isHistory && !withHistory ? undefined : join(stage, entry.fileName));

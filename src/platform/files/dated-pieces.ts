@@ -118,7 +118,8 @@ async function writeAnew(path: string, content: string | Uint8Array): Promise<vo
 async function appendTo(path: string, content: Uint8Array): Promise<void> {
   const file = await open(path, APPEND_TO_EXISTING);
   try {
-    if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`);
+    const found = await file.stat();
+    if (!found.isFile() || found.nlink > 1) throw new Error(`${path} is not a file of its own`);
     await file.writeFile(content);
   } finally {
     await file.close();

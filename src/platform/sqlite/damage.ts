@@ -107,6 +107,8 @@ export function foreignSchemaIn(path: string, migrationsDir: string): string | u
 
 function foreignPart(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
   const version = handle.pragma('user_version', { simple: true }) as number;
+  // A database without tables would begin anew: as a gateway that belongs to nobody.
+  if (version < 1) return 'it is no database of a gateway';
   const own = new Map(ownSchema(migrationsDir, version).map((part) => [nameOf(part), part.sql]));
   const parts = partsOf(handle);
   const foreign = parts.find((part) => own.get(nameOf(part)) !== part.sql);

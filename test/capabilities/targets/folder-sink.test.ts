@@ -1,7 +1,9 @@
 /** CSV files by day: whole from the moment they have their names, each sample in one of them. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -97,19 +99,28 @@ describe('a folder that others can write', () => {
     assert.equal(readFileSync(precious, 'utf8'), 'keep me');
   });
 
-  test('takes nothing more into a file that became a link', async (t) => {
-    const { folder, sink } = folderOf(t);
-    const precious = join(temporaryFolder(t), 'precious');
-    writeFileSync(precious, 'keep me');
-    const pieces = sink();
-    await pieces.begin(place);
-    await send([pieces, [1]]);
-    const part = join(folder, '1970-01-01', 'telemetry-box.part');
-    rmSync(part);
-    symlinkSync(precious, part);
-    await assert.rejects(send([pieces, [2]]), TargetFailure);
-    assert.equal(readFileSync(precious, 'utf8'), 'keep me');
-  });
+  const swaps: [what: string, swap: (precious: string, part: string) => void][] = [
+    ['a link', (precious, part) => symlinkSync(precious, part)],
+    ['another name of a file', (precious, part) => linkSync(precious, part)],
+    ['a pipe', (_precious, part) => void execFileSync('mkfifo', [part])],
+    ['a folder', (_precious, part) => mkdirSync(part)],
+    ['a device', (_precious, part) => symlinkSync('/dev/full', part)],
+  ];
+  for (const [what, swap] of swaps)
+    test(`takes nothing more into a file that became ${what}`, async (t) => {
+      const { folder, sink } = folderOf(t);
+      // On the same file system, since a file has its names on one.
+      const precious = join(folder, 'precious');
+      writeFileSync(precious, 'keep me');
+      const pieces = sink();
+      await pieces.begin(place);
+      await send([pieces, [1]]);
+      const part = join(folder, '1970-01-01', 'telemetry-box.part');
+      rmSync(part);
+      swap(precious, part);
+      await assert.rejects(send([pieces, [2]]), TargetFailure);
+      assert.equal(readFileSync(precious, 'utf8'), 'keep me');
+    });
 
   test('takes nothing into a day that is a link to another folder', async (t) => {
     const { folder, sink } = folderOf(t);

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
+import BetterSqlite3 from 'better-sqlite3';
 import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
 import { ZipFile } from 'yazl';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -204,6 +205,42 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     home.database.prepare('DROP TABLE audit').run();
     const bytes = await home.backup();
     await assert.rejects(home.restore(bytes), /it has no table "audit"/);
+  });
+
+  for (const [what, version] of [
+    ['has no tables', 0],
+    ['has no tables and a version below the first', -1],
+  ] as const)
+    test(`its state ${what}, as a new gateway that belongs to nobody`, async (t) => {
+      const home = makeHome(t, 'Old');
+      const path = join(home.dataDir, '..', 'other.db');
+      const other = new BetterSqlite3(path);
+      other.exec('CREATE TABLE x (a); DROP TABLE x');
+      other.pragma(`user_version = ${version}`);
+      other.close();
+      for (const state of [readFileSync(path), Buffer.alloc(0)]) {
+        const entries: [string, Buffer][] = [
+          ['backup.json', info],
+          ['state.db', state],
+        ];
+        await assert.rejects(home.restore(await sealed(entries)), /it is no database of a gateway/);
+      }
+    });
+
+  test('its history claims more room than the disk has, before any of it is written', async (t) => {
+    const home = makeHome(t, 'Old');
+    const zip = new ZipFile();
+    const options = { mtime: new Date(0), mode: 0o600, compress: true, forceZip64Format: true };
+    zip.addBuffer(Buffer.alloc(1_000), 'history.db', options);
+    zip.end();
+    const bytes = await buffer(zip.outputStream);
+    // The size before compression is the first number of that extra field (APPNOTE 4.5.3).
+    const zip64 = bytes.lastIndexOf(Buffer.from('01001800', 'hex'));
+    bytes.writeBigUInt64LE(10n ** 15n, zip64 + 4);
+    await assert.rejects(home.restore(await sealedWith(PASSWORD, bytes)), {
+      name: 'BackupError',
+      message: 'The backup needs more room than is free on the disk.',
+    });
   });
 
   test('it would unpack to more than the limit', async (t) => {
