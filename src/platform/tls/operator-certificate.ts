@@ -6,6 +6,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { readPlainFile } from '../files/index.ts';
@@ -65,16 +66,16 @@ export class OperatorCertificate {
     const { certificatePath, clock, limits } = this.#options;
     if (this.#fault !== undefined) return { kind: 'unusable', reason: `${this.#fault}.` };
     if (!this.#pair || !clock.isSet()) return undefined;
-    const ends = certificatesIn(this.#pair.certificatePem).map((pem) =>
-      new X509Certificate(pem).validToDate.getTime(),
-    );
-    const endMs = Math.min(...ends);
+    const chain = certificatesIn(this.#pair.certificatePem).map((pem) => new X509Certificate(pem));
+    const startMs = Math.max(...chain.map((one) => one.validFromDate.getTime()));
+    const endMs = Math.min(...chain.map((one) => one.validToDate.getTime()));
+    if (startMs > clock.wallMs())
+      return { kind: 'unusable', reason: `${certificatePath} is not valid before ${dayOf(startMs)}.` };
     const leftMs = endMs - clock.wallMs();
     if (leftMs > limits.operatorWarningMs) return undefined;
-    const day = new Date(endMs).toISOString().slice(0, 10);
     return {
       kind: 'expiring',
-      reason: `${certificatePath} ${leftMs > 0 ? 'expires' : 'expired'} on ${day}.`,
+      reason: `${certificatePath} ${leftMs > 0 ? 'expires' : 'expired'} on ${dayOf(endMs)}.`,
     };
   }
 
@@ -96,6 +97,8 @@ export class OperatorCertificate {
   }
 }
 
+const dayOf = (atMs: EpochMs): string => new Date(atMs).toISOString().slice(0, 10);
+
 /** Mistakes that people make with such files, which OpenSSL has no plain words for. */
 function mistakeIn(
   { certificate, key }: { certificate: string; key: string },
@@ -104,17 +107,40 @@ function mistakeIn(
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(key))
     return `${privateKeyPath} is encrypted with a password; write it without one: openssl pkey -in ${privateKeyPath} -out NEW`;
   const isCertificate = certificate.includes('-----BEGIN CERTIFICATE-----');
-  if (!isCertificate && certificate.includes('-----BEGIN CERTIFICATE REQUEST-----'))
-    return `${certificatePath} is a request for a certificate, not the certificate`;
+  const isKey = key.includes(PRIVATE_KEY);
   if (
     !isCertificate &&
-    certificate.includes('PRIVATE KEY-----') &&
+    !isKey &&
+    certificate.includes(PRIVATE_KEY) &&
     key.includes('-----BEGIN CERTIFICATE-----')
   )
     return `${certificatePath} holds the key and ${privateKeyPath} the certificate: tls_certificate and tls_private_key are exchanged`;
+  if (!isCertificate)
+    return `${certificatePath} ${contentOf(certificate)}, and not a certificate in PEM form`;
+  if (!isKey) return `${privateKeyPath} ${contentOf(key)}, and not a private key in PEM form`;
   return isInWrongOrder(certificate, key)
     ? `${certificatePath} has its certificates in the wrong order: that of the gateway comes first, then the one that signed it, then the one that signed that one`
     : undefined;
+}
+
+const PRIVATE_KEY = 'PRIVATE KEY-----';
+
+const CONTENTS: readonly [mark: RegExp, words: string][] = [
+  [/^\s*$/, 'is empty'],
+  [/PRIVATE KEY-----/, 'holds a private key'],
+  [/-----BEGIN (NEW )?CERTIFICATE REQUEST-----/, 'is a request for a certificate'],
+  [/-----BEGIN CERTIFICATE-----/, 'holds a certificate'],
+  [/-----BEGIN PUBLIC KEY-----/, 'holds a public key'],
+  [
+    /-----BEGIN (PKCS7|CMS)-----/,
+    'is a PKCS #7 file (openssl pkcs7 -print_certs takes the certificates out)',
+  ],
+  // A sequence in DER, longer than 127 bytes.
+  [/^0\ufffd/, 'is in binary form, as DER or PKCS #12 (openssl x509, pkey or pkcs12 -nodes make PEM of it)'],
+];
+
+function contentOf(text: string): string {
+  return CONTENTS.find(([mark]) => mark.test(text))?.[1] ?? 'holds something else';
 }
 
 /** The key belongs to another certificate than the first, or one stands before a certificate that it signed. */

@@ -320,7 +320,7 @@ describe("an operator's certificate", () => {
     writeFileSync(privateKeyPath, other.privateKeyPem);
     await assertUnused(/own\.crt: the private key of .*own\.key does not belong to the certificate/);
     writeFileSync(privateKeyPath, one.certificatePem);
-    await assertUnused(/own\.key has no private key/);
+    await assertUnused(/own\.key holds a certificate, and not a private key in PEM form/);
     writeFileSync(certificatePath, one.privateKeyPem);
     await assertUnused(/own\.crt holds the key and .*own\.key the certificate: .* are exchanged/);
     writeFileSync(certificatePath, own.caPem + one.certificatePem);
@@ -332,7 +332,21 @@ describe("an operator's certificate", () => {
       '-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n',
     );
     await assertUnused(/own\.crt is a request for a certificate/);
+    for (const [content, why] of [
+      [one.privateKeyPem, /own\.crt holds a private key, and not a certificate/],
+      [new X509Certificate(one.certificatePem).raw, /own\.crt is in binary form, as DER or PKCS #12/],
+      ['-----BEGIN PKCS7-----\nAA==\n-----END PKCS7-----\n', /own\.crt is a PKCS #7 file/],
+      ['-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n', /own\.crt holds a public key/],
+      ['\n', /own\.crt is empty/],
+      ['hello', /own\.crt holds something else, and not a certificate/],
+    ] as const) {
+      writeFileSync(certificatePath, content);
+      await assertUnused(why);
+    }
+    writeFileSync(certificatePath, one.certificatePem);
     const sealed = createPrivateKey(one.privateKeyPem);
+    writeFileSync(privateKeyPath, sealed.export({ type: 'pkcs8', format: 'der' }));
+    await assertUnused(/own\.key is in binary form/);
     for (const type of ['pkcs8', 'sec1'] as const) {
       const cipher = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } as const;
       writeFileSync(privateKeyPath, sealed.export({ type, ...cipher }));
@@ -377,7 +391,7 @@ describe("an operator's certificate", () => {
     assert.equal(String(tls.serverContext().cert).match(/BEGIN CERTIFICATE/g)?.length, 4);
   });
 
-  test('is warned of from 14 days before its end on', async (t) => {
+  test('is warned of from 14 days before its end on, and before its beginning', async (t) => {
     const { folder, open, clock } = startBench(t);
     mkdirSync(folder);
     const certificatePath = join(folder, 'own.crt');
@@ -390,7 +404,7 @@ describe("an operator's certificate", () => {
     const certificate = await X509CertificateGenerator.createSelfSigned({
       name: 'CN=own',
       keys,
-      notBefore: new Date(NOW_MS - DAY_MS),
+      notBefore: new Date(NOW_MS + DAY_MS),
       notAfter: new Date(endMs),
     });
     writeFileSync(certificatePath, certificate.toString('pem'));
@@ -400,6 +414,9 @@ describe("an operator's certificate", () => {
       await clock.advance(days * DAY_MS);
       return tls.operatorProblem();
     };
+    const startDay = new Date(NOW_MS + DAY_MS).toISOString().slice(0, 10);
+    const early = { kind: 'unusable', reason: `${certificatePath} is not valid before ${startDay}.` };
+    assert.deepEqual(await problemAfter(0), early);
     assert.equal(await problemAfter(5), undefined);
     const reason = (word: string): string =>
       `${certificatePath} ${word} on ${new Date(endMs).toISOString().slice(0, 10)}.`;
