@@ -114,7 +114,7 @@ class Tree {
     const folder = runtimePackage(source, processor);
     const target = `${to}/node_modules/node-linux-${NPM_PROCESSOR[processor]}`;
     const program = withoutSymbols(readFileSync(join(folder, 'bin/node')));
-    this.write(`${target}/bin/node`, withLibrariesBeside(program), 0o755);
+    this.write(`${target}/bin/node`, withLibrariesBeside(program, `/${target}/bin`), 0o755);
     this.write(`${target}/LICENSE`, readFileSync(join(folder, 'LICENSE')));
     const { library, license } = libatomic(source, processor);
     this.write(`${target}/bin/libatomic.so.1`, library);

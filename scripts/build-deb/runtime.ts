@@ -112,11 +112,12 @@ export function withoutSymbols(program: Buffer): Buffer {
 /**
  * A program that looks for libraries in its own folder before those of the system (DT_RUNPATH, `$ORIGIN`). The path is
  * written into the free bytes behind the first loaded segment, which is extended by them.
+ * @param installedAt the folder where the program is installed: the loader does not know it where /proc is not mounted
  */
-export function withLibrariesBeside(program: Buffer): Buffer {
+export function withLibrariesBeside(program: Buffer, installedAt: string): Buffer {
   const [first, second] = segmentsOf(program).filter(({ type }) => type === LOADED);
   const dynamic = segmentsOf(program).find(({ type }) => type === DYNAMIC);
-  const path = Buffer.from('$ORIGIN\0');
+  const path = Buffer.from(`$ORIGIN:${installedAt}\0`);
   if (!first || !second || !dynamic || second.offset - first.end < path.length)
     throw new Error('the program has no room for a search path');
   const changed = Buffer.from(program);

@@ -150,18 +150,29 @@ describe('the runtime in the package', () => {
 
   test('is refused when it is no program', () => {
     assert.throws(() => withoutSymbols(Buffer.alloc(64)), /not a program/);
-    assert.throws(() => withLibrariesBeside(Buffer.alloc(64)), /no room for a search path/);
+    assert.throws(() => withLibrariesBeside(Buffer.alloc(64), '/nowhere'), /no room for a search path/);
   });
 
   test('takes the library of its own folder before the one of the system', (t) => {
     const folder = temporaryFolder(t);
     const program = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
-    writeFileSync(join(folder, 'node'), withLibrariesBeside(withoutSymbols(program)), { mode: 0o755 });
+    const changed = withLibrariesBeside(withoutSymbols(program), '/nowhere');
+    writeFileSync(join(folder, 'node'), changed, { mode: 0o755 });
     writeFileSync(join(folder, 'libatomic.so.1'), libatomic(PROJECT_ROOT, 'amd64').library);
     const libraries = execFileSync('ldd', [join(folder, 'node')], { encoding: 'utf8' });
     assert.ok(libraries.includes(`libatomic.so.1 => ${folder}/libatomic.so.1`), libraries);
     // Without the environment, as the gateway starts its child programs.
     assert.equal(execFileSync(join(folder, 'node'), ['-p', '1 + 1'], { encoding: 'utf8', env: {} }), '2\n');
+  });
+
+  test('takes the library of its folder where the loader does not know that folder', (t) => {
+    const [folder, installed] = [temporaryFolder(t), temporaryFolder(t)];
+    const program = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
+    const changed = withLibrariesBeside(withoutSymbols(program), installed);
+    writeFileSync(join(folder, 'node'), changed, { mode: 0o755 });
+    writeFileSync(join(installed, 'libatomic.so.1'), libatomic(PROJECT_ROOT, 'amd64').library);
+    const libraries = execFileSync('ldd', [join(folder, 'node')], { encoding: 'utf8' });
+    assert.ok(libraries.includes(`libatomic.so.1 => ${installed}/libatomic.so.1`), libraries);
   });
 
   test('comes with the libraries of both processors', () => {
