@@ -123,6 +123,7 @@ export const SCRIPT_LIMITS = {
     repeatMinS: 10,
     repeatMaxS: 86_400,
     bounds: 8,
+    commands: 16,
     /** Five days of quarters of an hour, as schedules of devices have. */
     planSteps: 480,
     planStepMaxS: 604_800,

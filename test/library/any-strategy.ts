@@ -61,6 +61,16 @@ export function anyScript(
   return scriptOf(id, Object.fromEntries(values.filter(([, value]) => value !== undefined)));
 }
 
+/** Zero for every time that may be zero, so that decisions follow at once. */
+export const withoutWaits = ({ parameters }: Strategy): Record<string, ScriptValues> =>
+  Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, parameter]) =>
+      parameter.kind === 'number' && /^(s|min)$/.test(parameter.unit ?? '') && parameter.min === 0
+        ? [[name, 0]]
+        : [],
+    ),
+  );
+
 /** A random value for each input of the strategies, by name. */
 export function anyValues(
   strategies: readonly Strategy[],

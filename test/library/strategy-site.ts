@@ -271,7 +271,7 @@ export class SimulatedSite {
 
   /** As the gateway judges a request, for devices that take any command. */
   #request(rule: Rule, { deviceId, name, arguments: given, options }: OutputParameters): RuleAnswer {
-    const { priority, valid_s: validS, output, safe, min, max } = options;
+    const { priority, valid_s: validS, output, safe, min, max, commands } = options;
     const { command, arguments: safeArguments } = safe as {
       command: string;
       arguments: OutputCommand['arguments'];
@@ -294,6 +294,7 @@ export class SimulatedSite {
       deviceId,
       part: (output ?? '') as string,
       name,
+      others: Object.values(commands as Record<string, string>),
       arguments: given ?? undefined,
       safe: { name: command, arguments: safeArguments },
       min: (min ?? {}) as Bounds,

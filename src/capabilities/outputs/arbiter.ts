@@ -106,8 +106,8 @@ export class Arbiter {
 
   /** @throws OutputLimitError, and what `keep` throws */
   request(request: OutputRequest): RequestAnswer {
-    const { name, rule, safe, validMs } = request;
-    const output = this.#outputOf(request, safe ? [name, safe.name] : [name]);
+    const { name, others, rule, safe, validMs } = request;
+    const output = this.#outputOf(request, [name, ...(safe ? [safe.name] : []), ...others]);
     const former = output.requests.get(rule.id);
     const sequence = former?.sequence ?? ++this.#sequence;
     const { clock } = this.#options;

@@ -30,6 +30,8 @@ export interface OutputRequest {
   /** Tells outputs of a device apart that share their commands, such as relays of a board; empty: there is one. */
   readonly part: string;
   readonly name: string;
+  /** Further commands of the output that its rule may ask for. */
+  readonly others: readonly string[];
   /** Undefined: it asks for no value and only limits those of others. */
   readonly arguments: Arguments | undefined;
   /** What holds when nobody asks any more; given with arguments. */
@@ -136,9 +138,10 @@ function strictest(
 
 /**
  * The safe command of an output: that of the request with the lowest priority, whose rule has the output in ordinary
- * times. Undefined when nobody asks for a command.
+ * times. One of priority 0 only limits: it counts when there is no other. Undefined when nobody asks for a command.
  */
 export function safeOf(requests: Iterable<Standing>): Safe | undefined {
-  const last = ranked(requests).findLast(({ safe }) => safe !== undefined);
+  const all = ranked(requests).filter(({ safe }) => safe !== undefined);
+  const last = all.findLast(({ priority }) => priority > 0) ?? all.at(-1);
   return last?.safe && { command: last.safe, rule: last.rule };
 }

@@ -14,7 +14,7 @@ import { planOf } from './plan.ts';
 type Options = OutputParameters['options'];
 type Table = Record<string, JsonValue>;
 
-const NAMES = ['priority', 'valid_s', 'repeat_s', 'safe', 'min', 'max', 'output', 'plan'];
+const NAMES = ['priority', 'valid_s', 'repeat_s', 'safe', 'min', 'max', 'output', 'plan', 'commands'];
 const PRIORITY_DEFAULT = 50;
 
 interface Judges {
@@ -59,6 +59,7 @@ export function judgedRequest(
     deviceId: device.id,
     part: partOf(options['output']),
     name: command.name,
+    others: namesIn(options).map((other) => declaredName(devices, device, other)),
     arguments: asked ? asked.arguments : undefined,
     safe: asked && safe ? judge(safe) : undefined,
     min: rounded(min, Math.ceil),
@@ -86,6 +87,21 @@ export function declaredName(devices: Judges['devices'], device: Device, name: s
   const found = Object.keys(commands).find((key) => commands[key]?.aliases.includes(name));
   if (found === undefined) throw invalidBody('', `The device's blueprint has no command "${name}".`);
   return found;
+}
+
+/** An empty Lua table comes as an object. */
+function namesIn({ commands = [] }: Options): string[] {
+  const names = isObject(commands) ? Object.values(commands) : commands;
+  if (
+    Array.isArray(names) &&
+    names.length <= LIMITS.outputs.commands &&
+    names.every((name) => typeof name === 'string')
+  )
+    return names;
+  throw invalidBody(
+    '',
+    `option "commands" must be a list of at most ${LIMITS.outputs.commands} names of commands`,
+  );
 }
 
 /** A name, `{ command = …, arguments = … }`, or arguments of the command that is asked for. */

@@ -63,16 +63,18 @@ local function part_of(on, off)
 end
 
 -- An output of a device. The gateway decides between all rules that ask for it, sends the command and repeats it. The safe
--- action holds when this rule is silent. Its field `plan` says what is going to be asked, for people to see.
+-- action holds when this rule is silent; `actions` are the others that this rule may ask for. Its field `plan` says what is
+-- going to be asked, for people to see.
 local function new_output(name, safe, options)
-  local self, last_fault = {}, nil
+  local self, last_fault, names = {}, nil, {}
+  for _, one in pairs(options.actions or {}) do names[#names + 1] = one.device == safe.device and one.command or nil end
   local safe_arguments = arguments_of(safe, options.safe_number)
   local function request(priority, action, number, max)
     local fault = 'its commands are of different devices'
     if action.device == safe.device then
       local _
       _, fault = output.request(action.device, action.command, arguments_of(action, number), {
-        priority = priority, valid_s = FRESH_S, output = options.part, max = max, plan = self.plan,
+        priority = priority, valid_s = FRESH_S, output = options.part, max = max, plan = self.plan, commands = names,
         safe = { command = safe.command, arguments = safe_arguments },
       })
     end
@@ -80,8 +82,9 @@ local function new_output(name, safe, options)
     last_fault = fault
   end
   function self.ask(action, number) request(options.priority, action, number) end
-  -- What holds while nobody wants anything; before the values of limits.
+  -- What holds while nobody wants anything; before the values of limits, and of rules that only limit.
   function self.rest(action, number) request(1, action, number) end
+  function self.free(action, number) request(0, action, number) end
   -- A number that nobody may exceed, and that holds while nobody asks.
   function self.limit(action, number)
     local most = arguments_of(action, number)[action.argument]
@@ -110,8 +113,7 @@ local function follow(look, inputs)
   local function once(new_value)
     -- A command waits for its device; meanwhile nothing is decided twice.
     if busy_at and system.uptime() - busy_at < 12 then return end
-    busy_at = system.uptime()
-    looked_at = busy_at
+    busy_at, looked_at = system.uptime(), system.uptime()
     look(new_value)
     busy_at = nil
   end

@@ -70,6 +70,21 @@ describe('a request for an output is refused', () => {
       { ...STOP, plan },
       /option "plan" must be \{ start = .* CHARGE, DISCHARGE, HOLD, ON, OFF or nil/,
     ]),
+    [
+      'with further commands that the device does not have',
+      'set_current',
+      amperes(10),
+      { ...STOP, commands: ['fly'] },
+      /no command "fly"/,
+    ],
+    [
+      'with more further commands than an output has',
+      'set_current',
+      amperes(10),
+      { ...STOP, commands: Array.from({ length: LIMITS.outputs.commands + 1 }, () => 'start') },
+      /at most 16 names/,
+    ],
+    ['with further commands that are no list', 'stop', {}, { ...STOP, commands: 'start' }, /must be a list/],
     ['with bounds that are no numbers', 'set_current', null, { max: { current: 'low' } }, /table of numbers/],
   ];
   for (const [title, name, given, options, message] of rows)
@@ -228,6 +243,26 @@ describe('an output', () => {
       'set_relay 1 true',
       'set_relay 2 true',
     ]);
+  });
+
+  test('is one for rules of which one names the command of the other beforehand', async (t) => {
+    const bench = await startOutputs(t);
+    bench.ask('grid', 'set_current', amperes(16), { safe: amperes(7), priority: 0 });
+    bench.ask('sun', 'stop', {}, { ...STOP, priority: 1, commands: ['set_current'] });
+    assert.equal(bench.outputs.all().length, 1);
+    await pass(bench, 3);
+    assert.equal(bench.value(), 'stop');
+  });
+
+  test('has the safe command of a rule that only limits when no other rule has one', async (t) => {
+    const bench = await startOutputs(t);
+    bench.ask('grid', 'set_current', amperes(16), { safe: amperes(7), priority: 0, valid_s: 10 });
+    await pass(bench, 20);
+    assert.equal(bench.value(), 'set_current 7');
+    bench.ask('grid', 'set_current', amperes(16), { safe: amperes(7), priority: 0, valid_s: 10 });
+    bench.ask('sun', 'set_current', amperes(12), { ...STOP, priority: 40, valid_s: 10 });
+    await pass(bench, 20);
+    assert.equal(bench.value(), 'stop');
   });
 
   test('becomes one when a request names the commands of two', async (t) => {

@@ -1,6 +1,6 @@
 -- Plans the battery over the known prices: charges in cheap steps, holds for dear ones, and is released in those.
 
-local battery = new_output('battery', P.release, { priority = P.priority })
+local battery = new_output('battery', P.release, { priority = P.priority, actions = { P.charge, P.hold } })
 local STEP_S, STEP_H = 900, 0.25
 local LEVELS, LEARN = 30, 0.2 -- of stored energy between reserve and full; weight of a new day in the expected load
 local WAYS = { 'released', 'held', 'charging' }

@@ -1,7 +1,7 @@
 -- Keeps a reserve in the battery, always or in a part of the day, a larger one until sunrise and in a storm.
 
 local STORM_S = 2 * 3600 -- weather services have a value once an hour
-local battery = new_output('battery', P.release, { priority = P.priority })
+local battery = new_output('battery', P.release, { priority = P.priority, actions = { P.hold, P.charge } })
 local is_filling
 
 local function is_time()

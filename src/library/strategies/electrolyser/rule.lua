@@ -1,6 +1,6 @@
 -- Makes hydrogen with what would be exported, until the tank is full; power moves in a ramp, and short gaps are standby.
 
-local electrolyser = new_output('electrolyser', P.stop, { priority = P.priority })
+local electrolyser = new_output('electrolyser', P.stop, { priority = P.priority, actions = { P.power, P.standby } })
 local last_w, changed_at, ticked_at = nil, -math.huge, nil
 local power_w = 0
 local is_full = state.is_full == true

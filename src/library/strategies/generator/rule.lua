@@ -1,6 +1,6 @@
 -- Starts a generator or fuel cell when the battery is low, and stops it when the battery is charged.
 
-local generator = new_output('generator', P.stop, { priority = P.priority })
+local generator = new_output('generator', P.stop, { priority = P.priority, actions = { P.start } })
 local STARTS = 3 -- so often a start is tried before somebody has to look after it
 
 local function is_quiet()

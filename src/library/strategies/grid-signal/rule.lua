@@ -18,7 +18,7 @@ local function look()
   end
   for index, load in ipairs(P.loads) do
     if is_limited then outputs[index].limit(load.power, load.limit_w)
-    else outputs[index].rest(load.power, load.free_w) end
+    else outputs[index].free(load.power, load.free_w) end
   end
 end
 

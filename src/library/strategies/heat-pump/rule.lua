@@ -1,6 +1,6 @@
 -- Brings an SG-Ready heat pump to one of its four states: blocked, normal, more by surplus, and all it can.
 
-local pump = new_output('heat pump', P.normal, { priority = P.priority })
+local pump = new_output('heat pump', P.normal, { priority = P.priority, actions = { P.more, P.full, P.block } })
 
 local function is_blocked()
   return P.block and P.blocked and P.blocked.from ~= P.blocked.to

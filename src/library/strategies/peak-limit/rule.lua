@@ -2,11 +2,12 @@
 
 local WINDOW_S = tonumber(P.window) * 60
 
-local battery = P.battery and P.release and new_output('battery', P.release, { priority = P.priority })
+local battery = P.battery and P.release
+  and new_output('battery', P.release, { priority = P.priority, actions = { P.battery } })
 local outputs = {}
 for index, load in ipairs(P.loads) do
   local part = part_of(load.on, load.off)
-  outputs[index] = new_output('load ' .. index, load.on, { priority = P.priority, part = part })
+  outputs[index] = new_output('load ' .. index, load.on, { priority = P.priority, part = part, actions = { load.off } })
 end
 local began, used_ws, seen_at, room_since = nil, 0, nil, nil
 -- After a restart the power goes on where it was.
@@ -36,9 +37,9 @@ local function shed(index, is_off)
   room_since = nil
 end
 
--- Twice a minute, because each is written to storage.
+-- Its end at once, else twice a minute, because each is written to storage.
 local function keep_power()
-  if (battery_w == 0 and (state.battery_w or 0) == 0) or elapsed('battery_at') < 30 then return end
+  if battery_w == 0 and (state.battery_w or 0) == 0 or battery_w > 0 and elapsed('battery_at') < 30 then return end
   state.battery_w = battery_w
   keep('battery_at', os.time())
 end

@@ -2,7 +2,7 @@
 
 local W_PER_A, PHASE_PAUSE_S = 230, 30 -- no current around a switch of phases
 local SWITCHES = P.phases == 'both' and P.one_phase and P.three_phases
-local charger = new_output('charging', P.stop, { priority = P.priority })
+local charger = new_output('charging', P.stop, { priority = P.priority, actions = { P.current } })
 local phases, charged_kwh = SWITCHES and state.phases or tonumber(P.phases) or 3, state.charged_kwh or 0
 local changed_at, paused_at, counted_at, last_a = -math.huge, -math.huge, nil, nil
 

@@ -3,7 +3,7 @@
 local outputs, since = {}, {}
 for index, load in ipairs(P.loads) do
   local part = part_of(load.on, load.off)
-  outputs[index] = new_output('load ' .. index, load.off, { priority = P.priority, part = part })
+  outputs[index] = new_output('load ' .. index, load.off, { priority = P.priority, part = part, actions = { load.on } })
 end
 
 -- Whether it has been so for long enough; false starts anew.
