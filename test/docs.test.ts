@@ -91,6 +91,19 @@ describe('anchors of headings', () => {
   });
 });
 
+test('the page of troubles calls the alerts of the gateway by the names that they are shown with', () => {
+  const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
+  const manifest = read('src/capabilities/blueprints/built-in/blueprints/gateway/manifest.yml');
+  const shown = new Set([...manifest.matchAll(/^    display_name: (.+)$/gm)].map(([, name]) => name));
+  const signs = read('docs/trouble.md').match(/^\| (?:[^|]*)/gm) ?? [];
+  const named = signs.flatMap((sign) => [...sign.matchAll(/\*([A-Z][^*]+)\*/g)].map(([, name]) => name));
+  assert.ok(named.length >= 10);
+  assert.deepEqual(
+    named.filter((name) => !shown.has(name)),
+    [],
+  );
+});
+
 test('the page of the interface lists the codes of /readyz as the route has them', () => {
   const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
   const routes = read('src/capabilities/appliance/routes.ts');
