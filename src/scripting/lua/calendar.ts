@@ -134,7 +134,7 @@ function composed(format: string): Conversion {
 
 /** People there use the abbreviations of their zones; elsewhere the runtime says GMT+1. */
 const LOCALES = ['en-US', 'en-GB', 'en-IE', 'en-AU', 'en-IN', 'en-ZA', 'en-HK', 'en-CA'];
-/** Abbreviations of the time zone database that the runtime has in no locale; the second one is that of summer. */
+/** Abbreviations that the runtime has in no locale, GMT for universal time as in C; the second one is that of summer. */
 const ABBREVIATIONS: Readonly<Record<string, readonly [string, string?]>> = {
   'America/Havana': ['CST', 'CDT'],
   'Asia/Jakarta': ['WIB'],
@@ -149,6 +149,7 @@ const ABBREVIATIONS: Readonly<Record<string, readonly [string, string?]>> = {
   'Asia/Taipei': ['CST'],
   'Asia/Tokyo': ['JST'],
   'Europe/Moscow': ['MSK'],
+  GMT: ['GMT'],
 };
 
 /** As the C library names it: the abbreviation, or the offset of a zone that has none (`+03`). */

@@ -143,6 +143,17 @@ describe('os', () => {
       );
   });
 
+  test('calls universal time GMT, as the C library does, whatever the zone of the site', async () => {
+    for (const timeZone of ['UTC', 'Asia/Tokyo'])
+      assert.deepEqual(
+        await prints('print(os.date("!%Z %z %H:%M", 3660), os.date("!*t", 3660).isdst)', {
+          clock: clock(),
+          timeZone,
+        }),
+        ['GMT +0000 01:01\tfalse'],
+      );
+  });
+
   test('tells the time of the site, and what its zone does with the clock', async () => {
     assert.deepEqual(
       await prints(

@@ -89,7 +89,7 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
   const { clock, timeZone } = options;
   const startedMs = clock.monotonicMs();
   const waits = new Set<{ cancel(): void }>();
-  const zoneOf = (isUtc: unknown): string => (isUtc === true ? 'UTC' : timeZone());
+  const zoneOf = (isUtc: unknown): string => (isUtc === true ? 'GMT' : timeZone());
   const functions: Record<string, HostFunction> = {
     now: () => [BigInt(Math.floor(clock.wallMs() / 1_000))],
     elapsed: () => [(clock.monotonicMs() - startedMs) / 1_000],
