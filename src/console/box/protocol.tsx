@@ -6,6 +6,7 @@ import { momentText } from '../format.ts';
 import { textOfNumber } from '../typed-number.ts';
 import { site } from '../site-name.ts';
 import { Button, Card, ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
+import { adoptStyles } from '../ui/late-styles.ts';
 import { Fact } from '../ui/page-pieces.tsx';
 import {
   blueprintText,
@@ -16,6 +17,9 @@ import {
 } from './protocol-read.ts';
 import type { Target } from '../shapes.ts';
 import { say } from '../words/later.ts';
+import styles from './protocol.css' with { type: 'text' };
+
+adoptStyles(styles);
 
 /** Lines for tests that no gateway sees: an earth resistance, a switch that was pulled. */
 const EMPTY_TESTS = ['1', '2', '3', '4'];

@@ -2,12 +2,16 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import styles from 'uplot/dist/uPlot.min.css' with { type: 'text' };
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText } from '../format.ts';
+import { adoptStyles } from '../ui/late-styles.ts';
 import { zone } from '../zone.ts';
 import { axisTexts, cellText, timeTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
+
+adoptStyles(styles);
 
 /** As in the styles, which keep the place for it. */
 const LEAST_HEIGHT_PX = 240;
