@@ -62,6 +62,26 @@ function rowsOf(
 }
 
 describe('amounts of a rate', () => {
+  test('connects values exactly one gap apart over the end of the range, as within it', () => {
+    const wholeRange = rowsOf(
+      [
+        [300, 1_000],
+        [600, 2_000],
+        [900, 1_000],
+      ],
+      { toS: 900 },
+    );
+    assert.equal(wholeRange.length, 10);
+    const cut = rowsOf(
+      [
+        [300, 1_000],
+        [600, 2_000],
+      ],
+      { toS: 600 },
+    );
+    assert.deepEqual(cut, wholeRange.slice(0, 5));
+  });
+
   test('a value that stays is its product with time', () => {
     assert.deepEqual(
       rowsOf([

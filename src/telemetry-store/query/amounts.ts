@@ -225,7 +225,7 @@ class AmountReader {
     const { seriesId } = this.#column;
     if (seriesId === undefined) return;
     if (this.#counter) this.#endCounter(this.#counter, seriesId, atS);
-    else if (this.#beforeS + this.#reachS > atS) this.#takeFirst(seriesId, atS);
+    else if (this.#beforeS + this.#reachS >= atS) this.#takeFirst(seriesId, atS);
   }
 
   #endCounter(counter: Counter, seriesId: number, atS: EpochS): void {
