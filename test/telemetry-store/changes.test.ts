@@ -114,6 +114,19 @@ describe('changes of the telemetry store', () => {
     assert.deepEqual({ pendingSamples, pendingSinceS }, { pendingSamples: 25, pendingSinceS: sinceS });
   });
 
+  test('wait since their last sample was measured after a restart, which the journal alone tells', async (t) => {
+    const engine = started(t);
+    const series = engine.addSeries('float');
+    engine.engine.changes.keep(0);
+    const measuredS = Math.floor(engine.clock.wallMs() / 1_000);
+    engine.write(rising(series, measuredS, 1));
+    await engine.clock.advance(1_020_000);
+    engine.restart();
+    const after = { sequence: 0 };
+    const { pendingSinceS } = engine.engine.changes.read({ after, sinceS: 0, samplesMax: 0 });
+    assert.equal(pendingSinceS, measuredS);
+  });
+
   test('hold late and imported samples of days that were compacted long ago', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');

@@ -162,6 +162,8 @@ export class Sender {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     const { clock, limits } = this.#options;
+    // What came before this run waits since then.
+    await this.#measureLag();
     while (!signal.aborted)
       try {
         const restMs = await this.#step();
@@ -217,7 +219,9 @@ export class Sender {
     const read = this.#options.records.read(cursor, limits.recordsAtOnce);
     const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
     const nowS = this.#nowS();
-    const sinceS = readSamples > 0 ? Math.min(nowS, changes.pendingSinceS ?? nowS) : changes.pendingSinceS;
+    // What is read now was the first to wait.
+    const { sinceS: beforeS = changes.pendingSinceS ?? nowS } = this.#lag;
+    const sinceS = readSamples > 0 ? Math.min(nowS, beforeS) : changes.pendingSinceS;
     // What was read counts as waiting until it is acknowledged.
     this.#lag = {
       samples: readSamples + changes.pendingSamples,
@@ -227,11 +231,11 @@ export class Sender {
     return { changes, samples: this.#chosen(changes), read, records: this.#labelled(read) };
   }
 
-  /** The lag goes on while a delivery waits for its target or fails, when nothing is read. */
+  /** The lag before anything is read; it goes on while a delivery waits for its target or fails. */
   async #measureLag(): Promise<void> {
     const { telemetry, record, log } = this.#options;
     const [prepared, { position, records }] = [this.#prepared, this.#cursor];
-    if (!prepared) return;
+    if (!prepared && this.#state !== 'STARTING') return;
     try {
       const { pendingSamples, pendingSinceS } = carriesTelemetry(record)
         ? await telemetry.changes({ after: position, sinceS: fromS(record), samplesMax: 0 })

@@ -311,17 +311,20 @@ export class Engine {
       if (previous !== undefined && sequence !== previous + 1) this.#reader.interrupt();
       previous = sequence;
       if (sequence > sealed) this.#room.added(payload);
-      this.#read(sequence, payload, sequence > sealed ? this.#state.head : NO_SINK);
+      this.#read(sequence, payload, sequence > sealed ? this.#state.head : NO_SINK, true);
     }
     this.#lost.ends(undefined);
     this.#lastSequence = Math.max(sealed, previous ?? 0);
   }
 
-  #read(sequence: number, record: Uint8Array, sink: BatchSink): void {
+  #read(sequence: number, record: Uint8Array, sink: BatchSink, isOfEarlierRun = false): void {
     try {
       const { isKey, isUnderstood, lastS, samples } = this.#reader.read(record, sink);
       if (isKey) this.#keySequence = sequence;
-      this.changes.took({ sequence, record, isKey, samples, atS: this.#nowS() });
+      const nowS = this.#nowS();
+      // The journal does not say when a record came; its last sample was measured shortly before.
+      const atS = isOfEarlierRun && lastS > 0 ? Math.min(nowS, lastS) : nowS;
+      this.changes.took({ sequence, record, isKey, samples, atS });
       if (isUnderstood) this.#lost.ends(lastS);
       else if (sink === this.#state.head) this.#lost.adds();
     } catch (error) {

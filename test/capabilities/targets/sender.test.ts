@@ -74,7 +74,10 @@ interface ReadPlan {
 }
 
 /** A store of one series: `count` samples, in steps of ten. */
-function storeOf(all: number | { count: number }, value: (index: number) => number = (index) => index) {
+function storeOf(
+  all: number | { count: number; sinceS?: number },
+  value: (index: number) => number = (index) => index,
+) {
   return {
     changes: async ({ after, samplesMax }: ReadPlan): Promise<Changes> => {
       const count = typeof all === 'number' ? all : all.count;
@@ -98,7 +101,7 @@ function storeOf(all: number | { count: number }, value: (index: number) => numb
               ],
         position: { sequence: to },
         pendingSamples: count - to,
-        pendingSinceS: undefined,
+        pendingSinceS: count > to && typeof all === 'object' ? all.sinceS : undefined,
         lostSamples: 0,
         hasSkipped: false,
       };
@@ -256,6 +259,20 @@ describe('a target', () => {
       await until(() => sender.status().lagSamples === 30_921);
       assert.ok(sender.status().lagS >= 0);
     });
+
+  test('counts the lag of what waited before it was started from when that came', async (t) => {
+    const engine = new FakeEngine();
+    engine.judge = () => ({ status: 401 });
+    const waitedS = 1_020;
+    const store = storeOf({ count: 7, sinceS: Math.floor(Date.now() / 1_000) - waitedS });
+    const { sender } = await started(t, engine, { store });
+    await until(() => sender.status().state === 'FAILING');
+    assert.equal(sender.status().lagSamples, 7);
+    assert.ok(sender.status().lagS >= waitedS, `${sender.status().lagS} s`);
+    engine.judge = () => ({ status: 204 });
+    await until(() => sender.status().state === 'CURRENT');
+    assert.equal(sender.status().lagS, 0);
+  });
 
   test('loses only the lines that it refuses while it takes others, and they are counted', async (t) => {
     const engine = new FakeEngine();
