@@ -90,6 +90,8 @@ function rankOf(role: EnergyRole, category: unknown, all: ReadonlySet<EnergyRole
 interface Ranked {
   rank: number;
   source: EnergySource;
+  /** Its power or counter has had a value. */
+  hasSent: boolean;
   /** The device makes it of its own powers. */
   isCalculated?: boolean;
 }
@@ -104,15 +106,17 @@ function isPartial({ isCalculated, source }: Ranked, counted: readonly Ranked[])
   );
 }
 
+type Unsent = Omit<Ranked, 'hasSent'>;
+
 /** The roles that the manifest declares itself; undefined: it declares none, so its profiles count. */
-function declaredSources(id: string, manifest: CompiledManifest): Ranked[] | undefined {
+function declaredSources(id: string, manifest: CompiledManifest): Unsent[] | undefined {
   const declared = v.safeParse(declaredRoles, manifest['.energy']);
   if (!declared.success) return undefined;
   const attribute = (name: string | undefined): string | null =>
     name !== undefined && isReadable(manifest, name) ? name : null;
   const roles = new Set(declared.output.map(({ role }) => role));
   return declared.output
-    .map(({ role, power, forward, reverse, soc, inverted, power_max_w: powerMaxW = null }): Ranked => ({
+    .map(({ role, power, forward, reverse, soc, inverted, power_max_w: powerMaxW = null }): Unsent => ({
       rank: rankOf(role, manifest['category'], roles),
       isCalculated: role === 'load' && roles.size > 1,
       source: {
@@ -151,14 +155,16 @@ export interface DerivedSources {
  * Sources of energy by blueprints and by the profiles of devices; attributes that not everybody may read are left out.
  *
  * @param devices in the order in which they were added
+ * @param hasSent whether an attribute of a device has had a value
  */
 export function sourcesOfProfiles(
   devices: readonly { id: string; manifest: CompiledManifest }[],
+  hasSent: (deviceId: string, attribute: string) => boolean,
 ): DerivedSources {
-  const found: Ranked[] = [];
+  const all: Unsent[] = [];
   for (const { id, manifest } of devices) {
     const declared = declaredSources(id, manifest);
-    found.push(...(declared ?? []));
+    all.push(...(declared ?? []));
     for (const mapping of declared ? [] : MAPPINGS) {
       const profile = manifest.implements.find(
         (name) => name === mapping.profile || /^\.\d_phase$/.test(afterPrefix(name, mapping.profile)),
@@ -167,7 +173,7 @@ export function sourcesOfProfiles(
         name !== undefined && isReadable(manifest, name) ? name : null;
       const power = readable(mapping.power);
       if (profile === undefined || power === null) continue;
-      found.push({
+      all.push({
         rank: mapping.rank,
         source: {
           role: mapping.role,
@@ -183,6 +189,13 @@ export function sourcesOfProfiles(
       });
     }
   }
+  const found = all.map((one): Ranked => {
+    const { deviceId, power, energyForward } = one.source;
+    return {
+      ...one,
+      hasSent: [power, energyForward].some((name) => name !== null && hasSent(deviceId, name)),
+    };
+  });
   const counted = found.filter((ranked) => betterOf(ranked, found) === undefined);
   return {
     counted: counted.filter((ranked) => !isPartial(ranked, counted)).map(({ source }) => source),
@@ -195,10 +208,13 @@ export function sourcesOfProfiles(
 
 /**
  * The source that counts instead: one of a lower rank. A house has one connection to the grid, so of several devices of
- * that rank that measure it the first counts, and never their sum.
+ * that rank that measure it the first counts, and never their sum. What has never had a value, such as the grid of an
+ * inverter without a sensor, goes behind what has.
  */
 function betterOf({ rank, source }: Ranked, found: readonly Ranked[]): Ranked | undefined {
-  const rivals = found.filter((other) => other.source.role === source.role);
+  const all = found.filter((other) => other.source.role === source.role);
+  const sending = all.filter((other) => other.hasSent);
+  const rivals = sending.length > 0 ? sending : all;
   const best = rivals.reduce((one, other) => (other.rank < one.rank ? other : one));
   const isSame = source.role === 'grid' ? best.source.deviceId === source.deviceId : best.rank === rank;
   return isSame ? undefined : best;

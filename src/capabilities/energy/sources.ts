@@ -4,6 +4,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { DurationS } from '../../lib/time.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
 import type { EnergySettings, EnergySource, SourceChoice } from './model.ts';
 import {
   type DerivedSources,
@@ -21,15 +22,23 @@ export interface SourcesChange {
   items?: readonly SourceChoice[] | undefined;
 }
 
+interface EnergySourcesOptions {
+  database: Database;
+  devices: Devices;
+  telemetry: Pick<Telemetry, 'latest'>;
+}
+
 export class EnergySources {
   readonly #database: Database;
   readonly #devices: Devices;
+  readonly #telemetry: Pick<Telemetry, 'latest'>;
   readonly #store: EnergyStore;
   #revision = 0;
 
-  constructor({ database, devices }: { database: Database; devices: Devices }) {
+  constructor({ database, devices, telemetry }: EnergySourcesOptions) {
     this.#database = database;
     this.#devices = devices;
+    this.#telemetry = telemetry;
     this.#store = createEnergyStore(database);
   }
 
@@ -55,6 +64,7 @@ export class EnergySources {
     const devices = [...this.#devices.all()].sort((one, other) => one.createdAtMs - other.createdAtMs);
     const { counted, others } = sourcesOfProfiles(
       devices.map((device) => ({ id: device.id, manifest: this.#devices.manifest(device) })),
+      (deviceId, attribute) => this.#hasSent(deviceId, attribute),
     );
     return {
       counted: [
@@ -63,6 +73,11 @@ export class EnergySources {
       ],
       others: others.filter(({ source: { role } }) => !roles.has(role)),
     };
+  }
+
+  #hasSent(deviceId: string, attribute: string): boolean {
+    const device = this.#devices.get(deviceId);
+    return device !== undefined && typeof this.#telemetry.latest(device, attribute)?.value === 'number';
   }
 
   /** W: larger powers of the source are left out. */

@@ -10,13 +10,19 @@ function manifestOf(id: string, parameters = {}): ReturnType<typeof compiled>['m
   return compiled(files['manifest.yml'] ?? '', { ...files }).manifest;
 }
 
-const rolesOf = (devices: Parameters<typeof sourcesOfProfiles>[0]): string[] =>
-  sourcesOfProfiles(devices).counted.map(({ role, deviceId }) => `${role} ${deviceId}`);
+type Devices = Parameters<typeof sourcesOfProfiles>[0];
+
+/** @param senders devices that have sent their values */
+const sourcesOf = (devices: Devices, senders: readonly string[] = []) =>
+  sourcesOfProfiles(devices, (id) => senders.includes(id));
+
+const rolesOf = (devices: Devices, senders: readonly string[] = []): string[] =>
+  sourcesOf(devices, senders).counted.map(({ role, deviceId }) => `${role} ${deviceId}`);
 
 describe('a device of the library', () => {
   test('has the role that its installer chose, with sign and counters, without a setting', () => {
     assert.deepEqual(
-      sourcesOfProfiles([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]).counted,
+      sourcesOf([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]).counted,
       [
         {
           role: 'pv',
@@ -54,7 +60,7 @@ describe('a device of the library', () => {
     const grids = (...devices: Parameters<typeof rolesOf>[0]): string[] =>
       rolesOf(devices).filter((role) => role.startsWith('grid'));
     const others = (...devices: Parameters<typeof rolesOf>[0]): string[] =>
-      sourcesOfProfiles(devices)
+      sourcesOf(devices)
         .others.filter(({ source }) => source.role === 'grid')
         .map(({ source, countedDeviceId }) => `${source.deviceId} for ${countedDeviceId}`);
     assert.deepEqual([grids(one, two), others(one, two)], [['grid one'], ['two for one']]);
@@ -70,6 +76,23 @@ describe('a device of the library', () => {
       rolesOf([one, two]).filter((role) => /^(pv|battery)/.test(role)),
       ['pv one', 'battery one', 'pv two', 'battery two'],
     );
+  });
+
+  test('is the grid before those that never sent a value of it, be they added earlier or meters', () => {
+    const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
+    const two = { id: 'two', manifest: manifestOf('goodwe/et') };
+    const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
+    const grids = (senders: readonly string[]): string[] =>
+      rolesOf([one, two, meter], senders).filter((role) => role.startsWith('grid'));
+    assert.deepEqual(grids(['two']), ['grid two']);
+    assert.deepEqual(grids(['one', 'two']), ['grid one']);
+    assert.deepEqual(grids(['two', 'meter']), ['grid meter']);
+    const { others } = sourcesOf([one, two, meter], ['two']);
+    assert.deepEqual(
+      others.map(({ source, countedDeviceId }) => `${source.deviceId} for ${countedDeviceId}`),
+      ['one for two', 'meter for two'],
+    );
+    assert.ok(rolesOf([one, two, meter], ['two']).includes('pv one'));
   });
 
   test('stays the grid with all that it says of it, such as two counters in two roles', () => {
@@ -109,20 +132,18 @@ describe('a device of the library', () => {
   test('says how large its power can be', () => {
     const manifest = manifestOf('heidelberg/energy-control');
     assert.deepEqual(
-      sourcesOfProfiles([{ id: 'box', manifest }]).counted.map(({ role, powerMaxW }) => [role, powerMaxW]),
+      sourcesOf([{ id: 'box', manifest }]).counted.map(({ role, powerMaxW }) => [role, powerMaxW]),
       [['ev_charger', 22_000]],
     );
     const [role] = manifest['.energy'] as object[];
     const others = { ...manifest, '.energy': [{ ...role, power_max_w: -1 }] };
-    assert.deepEqual(sourcesOfProfiles([{ id: 'box', manifest: others }]).counted, []);
+    assert.deepEqual(sourcesOf([{ id: 'box', manifest: others }]).counted, []);
   });
 
   test('follows its profiles when what it declares is no list of roles', () => {
     const manifest = { ...manifestOf('sungrow/sh'), '.energy': 'anything' };
     assert.ok(
-      sourcesOfProfiles([{ id: 'hybrid', manifest }]).counted.every(({ profile }) =>
-        profile?.startsWith('energy.'),
-      ),
+      sourcesOf([{ id: 'hybrid', manifest }]).counted.every(({ profile }) => profile?.startsWith('energy.')),
     );
   });
 });
