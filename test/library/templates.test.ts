@@ -35,7 +35,12 @@ const trials: { id: string; image: DeviceImage }[] = imageIds.flatMap((id) =>
   imagesOf(id).map((image) => ({ id, image })),
 );
 
-async function prepare({ id, image }: { id: string; image: DeviceImage }, index: number): Promise<Trial> {
+/** @param everyMs rhythm of all groups in place of their own */
+async function prepare(
+  { id, image }: { id: string; image: DeviceImage },
+  index: number,
+  everyMs = QUICK_MS,
+): Promise<Trial> {
   const { files, parameters } = compileFromLibrary(id, image.parameters);
   const { template } = parseTemplate(templateText(id));
   const order = template?.modbus?.word_order ?? '';
@@ -44,7 +49,7 @@ async function prepare({ id, image }: { id: string; image: DeviceImage }, index:
   const quick: Record<string, string> = {
     ...files,
     'lua/main.lua': (files['lua/main.lua'] ?? '')
-      .replaceAll(/every_ms = \d+/g, `every_ms = ${QUICK_MS}`)
+      .replaceAll(/every_ms = \d+/g, `every_ms = ${everyMs}`)
       .replaceAll(/pause_ms = \d+/g, 'pause_ms = 1')
       // Services on the internet and devices behind TLS are played by the same plain server.
       .replace(/url = '[^']+'/, `url = 'http://127.0.0.1:${device.port}'`)
@@ -110,8 +115,8 @@ describe('a template of the library', () => {
       ...gateway.bodies(channelId, 'v1/properties'),
     ) as Record<string, unknown>;
 
-  const start = async (index: number): Promise<Trial> => {
-    const trial = await prepare(trials[index] ?? assert.fail(), index);
+  const start = async (index: number, everyMs = QUICK_MS): Promise<Trial> => {
+    const trial = await prepare(trials[index] ?? assert.fail(), index, everyMs);
     running.set(index, trial);
     gateway.assign([...running.values()].map(({ assigned }) => assigned));
     return trial;
@@ -138,6 +143,18 @@ describe('a template of the library', () => {
       gateway.assign([...running.values()].map(({ assigned }) => assigned));
       await trial.device.close();
     });
+
+  test('is read soon after a start and after each change of its settings, though its rhythm is an hour', async () => {
+    const index = trials.findIndex(({ id }) => id === 'forecast-solar/forecast');
+    const { assigned, channelId, device } = await start(index, 3_600_000);
+    await until(() => sent(channelId)['forecast_power'] !== undefined);
+    const before = device.requests.length;
+    gateway.configure(channelId, assigned.groups ?? {}, ['connection']);
+    await until(() => device.requests.length > before);
+    running.delete(index);
+    gateway.assign([...running.values()].map((trial) => trial.assigned));
+    await device.close();
+  });
 
   async function run(
     { channelId, device }: Trial,

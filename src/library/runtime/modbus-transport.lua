@@ -147,14 +147,37 @@ local function number_of(answer, index, kind, low_first)
   return bits
 end
 
--- The raw value of a rule from the answer of its request, and the power of ten of its scale register.
-function transport.raw(answer, rule)
-  if rule.chars then return text_of(answer, rule.at, rule.chars) end
-  local raw = number_of(answer, rule.at, rule.as, rule.low_first)
+-- The commonest ones without a loop: every sample of every value runs them.
+local function number_reader(at, kind, low_first)
+  if kind == 'u16' then return function(answer) return answer[at] end end
+  local high, low = low_first and at + 1 or at, low_first and at or at + 1
+  if kind == 'f32' then
+    local pack, unpack = string.pack, string.unpack
+    return function(answer)
+      local first, second = answer[high], answer[low]
+      return first and second and (unpack('>f', pack('>I2I2', first, second)))
+    end
+  end
+  if kind == 'u32' then
+    return function(answer)
+      local first, second = answer[high], answer[low]
+      return first and second and first << 16 | second
+    end
+  end
+  return function(answer) return number_of(answer, at, kind, low_first) end
+end
+
+-- What reads the raw value of a rule out of the answer of its request, and the power of ten of its scale register.
+function transport.reader(rule)
+  if rule.chars then return function(answer) return text_of(answer, rule.at, rule.chars) end end
+  local raw = number_reader(rule.at, rule.as, rule.low_first)
   if not rule.has_exponent then return raw end
-  local exponent = number_of(answer, rule.exponent_at, 'i16')
-  if exponent and (exponent < -10 or exponent > 10) then exponent = nil end
-  return raw, exponent
+  local exponent_of = number_reader(rule.exponent_at, 'i16')
+  return function(answer)
+    local exponent = exponent_of(answer)
+    if exponent and (exponent < -10 or exponent > 10) then exponent = nil end
+    return raw(answer), exponent
+  end
 end
 
 local function words_of(kind, value, low_first)

@@ -1,6 +1,6 @@
 -- Runs a device template: reads by the plan of main.lua, converts, sends telemetry and properties, and runs commands.
--- The plan is data; how to read it is said where it is used. A transport has connect(settings), read(client, requests)
--- and run(client, step, fill).
+-- The plan is data; how to read it is said where it is used. A transport has connect(settings), read(client, requests),
+-- run(client, step, fill), and raw(answer, rule) or reader(rule), which makes a function of the answer.
 
 local template = {}
 
@@ -9,6 +9,8 @@ local FAILED = 'communication_failed'
 local PARTLY = 'values_missing'
 -- A schedule is long and seldom changes: it is sent again after this time.
 local SCHEDULES_EVERY_S = 3600
+-- What is read more rarely than this is read once more soon after a start and after each change of settings.
+local RARELY_MS, SOON_MS = 5000, 1000
 -- Properties change rarely and are sent again for whoever missed them.
 local PROPERTIES_EVERY_MS = 60000
 
@@ -89,14 +91,24 @@ local function key_of(raw)
   return tostring(raw)
 end
 
--- From the raw value to the value: no value, bits, enumeration, scale and offset. Alerts are collected on the way.
-local function convert(rule, raw, alerts)
-  if raw == nil then return nil end
-  if rule.none then
-    for _, none in ipairs(rule.none) do
-      if raw == none then return nil end
-    end
+-- A number by scale, power of ten and offset; nil if it is none.
+local function scaled(rule, number, exponent)
+  if number ~= number or number == math.huge or number == -math.huge then return nil end
+  -- A scale below one is a division, so that 2304 tenths are 230.4 exactly.
+  if rule.divide then number = number / rule.divide end
+  if rule.scale then number = number * rule.scale end
+  if exponent then
+    if exponent < 0 then number = number / 10 ^ -exponent
+    else number = number * 10 ^ exponent end
   end
+  if rule.offset then number = number + rule.offset end
+  return number
+end
+
+-- From the raw value to the value: no value, bits, enumeration, scale and offset. Alerts are collected on the way.
+local function convert(rule, raw, exponent, alerts)
+  if raw == nil or rule.none and rule.none[raw] then return nil end
+  if rule.is_number and type(raw) == 'number' then return scaled(rule, raw, exponent) end
   if rule.mask then raw = (math.tointeger(raw) or 0) >> rule.shift & rule.mask end
   if rule.alerts then
     local alert = rule.alerts[key_of(raw)]
@@ -121,30 +133,43 @@ local function convert(rule, raw, alerts)
     return raw
   end
   local number = tonumber(raw)
-  if number == nil or number ~= number or number == math.huge or number == -math.huge then return nil end
-  -- A scale below one is a division, so that 2304 tenths are 230.4 exactly.
-  if rule.divide then number = number / rule.divide end
-  if rule.scale then number = number * rule.scale end
-  if rule.exponent_value then
-    if rule.exponent_value < 0 then number = number / 10 ^ -rule.exponent_value
-    else number = number * 10 ^ rule.exponent_value end
-  end
-  if rule.offset then number = number + rule.offset end
-  if rule.type == 'integer' then return math.tointeger(number) or math.floor(number + 0.5) end
+  number = number and scaled(rule, number, exponent)
+  if number and rule.type == 'integer' then return math.tointeger(number) or math.floor(number + 0.5) end
   return number
+end
+
+-- Decided once, because every sample of every value runs what follows from it.
+local function prepare(group, transport)
+  local is_sent = {}
+  for _, name in ipairs(group.telemetry) do is_sent[name] = true end
+  group.hidden = {}
+  local function hide(rule)
+    if not is_sent[rule.name] then group.hidden[#group.hidden + 1] = rule.name end
+  end
+  for _, rule in ipairs(group.values) do
+    rule.read = transport.reader and transport.reader(rule) or function(answer) return transport.raw(answer, rule) end
+    local none = {}
+    for _, raw in ipairs(rule.none or {}) do none[raw] = true end
+    rule.none = rule.none and none
+    rule.is_number = not (rule.mask or rule.alerts or rule.alert_bits or rule.enum or rule.type)
+    hide(rule)
+  end
+  for _, rule in ipairs(group.schedules or {}) do hide(rule) end
+  for _, rule in ipairs(group.derived) do hide(rule) end
 end
 
 -- Values of one group of equal rhythm, by name, from the answers of its requests.
 local function evaluate(group, answers, transport, plan, settings)
   local seen, alerts, missing = {}, {}, false
-  for _, rule in ipairs(group.values) do
+  local values = group.values
+  for i = 1, #values do
+    local rule = values[i]
     local answer = answers[rule.request]
     if answer == nil then
       missing = missing or not group.requests[rule.request].optional
     else
-      local raw, exponent = transport.raw(answer, rule)
-      rule.exponent_value = exponent
-      if not (rule.has_exponent and exponent == nil) then seen[rule.name] = convert(rule, raw, alerts) end
+      local raw, exponent = rule.read(answer)
+      if exponent or not rule.has_exponent then seen[rule.name] = convert(rule, raw, exponent, alerts) end
     end
   end
   for _, rule in ipairs(group.schedules or {}) do
@@ -158,12 +183,6 @@ local function evaluate(group, answers, transport, plan, settings)
     seen[rule.name] = value
   end
   return seen, alerts, missing
-end
-
-local function only(seen, names)
-  local chosen = {}
-  for _, name in ipairs(names) do chosen[name] = seen[name] end
-  return chosen
 end
 
 function template.start(plan, transport)
@@ -245,11 +264,6 @@ function template.start(plan, transport)
     fault = nil
     local seen, alerts, missing = evaluate(group, answers, transport, plan, settings)
     alerts_of[index] = alerts
-    local message = only(seen, group.telemetry)
-    leave_out_sent_schedules(group, message)
-    if index == 1 then message.conn_alerts = missing and { PARTLY } or {} end
-    if plan.has_alerts then message.alerts = all_alerts() end
-    if next(message) then enapter.send_telemetry(message) end
     local is_changed = false
     for _, name in ipairs(group.properties) do
       if seen[name] ~= nil and seen[name] ~= properties[name] then
@@ -257,7 +271,24 @@ function template.start(plan, transport)
         is_changed = true
       end
     end
+    -- What is left of them is the message.
+    for _, name in ipairs(group.hidden) do seen[name] = nil end
+    leave_out_sent_schedules(group, seen)
+    if index == 1 then seen.conn_alerts = missing and { PARTLY } or {} end
+    if plan.has_alerts then seen.alerts = all_alerts() end
+    if next(seen) then enapter.send_telemetry(seen) end
     if is_changed then send_properties() end
+  end
+
+  -- A scheduler waits a whole period first: that of a price would leave a new device without values for minutes.
+  local function read_rare_groups_soon()
+    local once
+    once = scheduler.add(SOON_MS, function()
+      scheduler.remove(once)
+      for index, group in ipairs(plan.groups) do
+        if group.every_ms > RARELY_MS then run_group(index) end
+      end
+    end)
   end
 
   local function run_steps(steps, args, fail)
@@ -306,7 +337,12 @@ function template.start(plan, transport)
 
   for name, value in pairs(plan.constants) do properties[name] = value end
   connect()
-  if not plan.needs_nothing then configuration.after_write('connection', connect) end
+  if not plan.needs_nothing then
+    configuration.after_write('connection', function()
+      connect()
+      read_rare_groups_soon()
+    end)
+  end
   local has_repeats = false
   for name, rule in pairs(plan.commands) do
     enapter.register_command_handler(name, command(rule))
@@ -314,8 +350,10 @@ function template.start(plan, transport)
   end
   send_properties()
   for index, group in ipairs(plan.groups) do
+    prepare(group, transport)
     scheduler.add(group.every_ms, function() run_group(index) end)
   end
+  read_rare_groups_soon()
   scheduler.add(PROPERTIES_EVERY_MS, send_properties)
   if has_repeats then scheduler.add(REPEAT_TICK_MS, repeat_commands) end
 end
