@@ -10,7 +10,7 @@ import { AnnouncedDevices, MqttGuestCard } from './announced.tsx';
 import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { ChooseFromLibrary, LibraryForm } from './library.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
-import { SearchNetwork } from './search-network.tsx';
+import { SearchNetwork, useSearch } from './search-network.tsx';
 import { JsonBrowser } from './json-browser.tsx';
 import { RegisterBrowser } from './register-browser.tsx';
 import { forget, type, typed } from '../new-device.ts';
@@ -27,6 +27,7 @@ const BROWSERS: Readonly<Record<string, { title: string; Page: () => JSX.Element
 
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
+  const search = useSearch();
   const isModule = kind === 'module';
   const Browser = may('INSTALLER') ? BROWSERS[kind ?? ''] : undefined;
   const step = made
@@ -75,7 +76,9 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
         <ModuleForm onMade={setMade} />
       ) : (
         <Describe
+          search={search}
           onMade={(done) => {
+            search.add(typed.value.connection);
             forget();
             setMade(done);
           }}
@@ -85,7 +88,13 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
   );
 }
 
-function Describe({ onMade }: { onMade: (made: Made) => void }) {
+function Describe({
+  search,
+  onMade,
+}: {
+  search: ReturnType<typeof useSearch>;
+  onMade: (made: Made) => void;
+}) {
   const { blueprint: id, template } = typed.value;
   const { answer, error } = useStored(listBlueprints, [id]);
   if (template !== undefined)
@@ -102,6 +111,7 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
         <Card title={say.adding.fromLibrary}>
           <ChooseFromLibrary onChosen={({ id: chosen, name }) => type({ template: chosen, name })} />
           <SearchNetwork
+            search={search}
             onChosen={({ id: chosen, name }, connection) => type({ template: chosen, name, connection })}
           />
         </Card>

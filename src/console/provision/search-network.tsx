@@ -31,15 +31,20 @@ function withLine(before: Searched, line: SearchLine): Searched {
   }
 }
 
-/** Leaving the page ends the search. */
-function useSearch() {
+const sameConnection = (one: Found['connection'], other: object | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** What was found stays while devices are added, one after another. Leaving the page ends the search. */
+export function useSearch() {
   const [searched, setSearched] = useState(NOTHING);
+  const [added, setAdded] = useState<readonly object[]>([]);
   const stopping = useRef<AbortController | undefined>(undefined);
   const stop = (): void => stopping.current?.abort();
   useEffect(() => stop, []);
   const searching = useAction(async () => {
     const { signal } = (stopping.current = new AbortController());
     setSearched(NOTHING);
+    setAdded([]);
     await callForLines(
       '/v3/library/search',
       {},
@@ -47,15 +52,24 @@ function useSearch() {
       signal,
     );
   });
-  return { searched, searching, stop };
+  return {
+    searched,
+    searching,
+    stop,
+    /** A device with this connection is there now. */
+    add: (connection: object | undefined) => connection && setAdded((before) => [...before, connection]),
+    isAdded: ({ connection }: Found) => added.some((one) => sameConnection(connection, one)),
+  };
 }
 
 export function SearchNetwork({
+  search,
   onChosen,
 }: {
+  search: ReturnType<typeof useSearch>;
   onChosen: (template: Template, connection: Found['connection']) => void;
 }) {
-  const { searched, searching, stop } = useSearch();
+  const { searched, searching, stop, isAdded } = search;
   if (!may('INSTALLER')) return null;
   const { found, problems, progress, end } = searched;
   return (
@@ -82,7 +96,12 @@ export function SearchNetwork({
       )}
       <ul class="rows" aria-label={say.devices.foundDevices}>
         {found.map((device) => (
-          <FoundRow key={`${device.address} ${device.unit_id}`} device={device} onChosen={onChosen} />
+          <FoundRow
+            key={`${device.address} ${device.unit_id}`}
+            device={device}
+            isAdded={isAdded(device)}
+            onChosen={onChosen}
+          />
         ))}
       </ul>
       {problems.map(({ address, message }) => (
@@ -96,9 +115,11 @@ export function SearchNetwork({
 
 function FoundRow({
   device,
+  isAdded,
   onChosen,
 }: {
   device: Found;
+  isAdded: boolean;
   onChosen: (template: Template, connection: Found['connection']) => void;
 }) {
   const { maker, model = '', serial_number: serial, address, unit_id: unit, templates, connection } = device;
@@ -112,6 +133,7 @@ function FoundRow({
         <small>{say.adding.foundAt(address, unit, serial)}</small>
       </span>
       <div class="actions">
+        {isAdded && <span class="hint">{say.adding.isAdded}</span>}
         {templates.length === 0 && <span class="hint">{say.adding.notInLibrary}</span>}
         {templates.map((template) => (
           <Button

@@ -89,6 +89,7 @@ export const adding: typeof enLater.adding = {
     ]
       .filter((part) => part !== '')
       .join(', '),
+  isAdded: 'Hinzugefügt',
   notInLibrary: 'Nicht in der Bibliothek',
   setUp: 'Einrichten',
   useFound: (name, address) => `${name} unter ${address} einrichten`,

@@ -85,6 +85,7 @@ export const adding = {
     [address, unit === undefined ? '' : `unit ${unit}`, serial === undefined ? '' : `serial number ${serial}`]
       .filter((part) => part !== '')
       .join(', '),
+  isAdded: 'Added',
   notInLibrary: 'Not in the library',
   setUp: 'Set up',
   useFound: (name: string, address: string) => `Set up ${name} at ${address}`,
