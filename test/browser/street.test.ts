@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { ImageDevice } from '../../scripts/simulate/image-device.ts';
+import { imagesOf } from '../library/library-files.ts';
 import {
   assertEnergy,
   BY_HAND,
@@ -62,6 +63,8 @@ describe('a street', { skip: findBrowser() === undefined && NO_BROWSER }, () => 
       await select(page, name, String(value));
     if (address === undefined) await keys.to('[name=address]');
     else await keys.write('[name=address]', address);
+    for (const [name, value] of Object.entries(imagesOf(id)[0]?.settings ?? {}))
+      await keys.write(`[name=${name}]`, String(value));
     await keys.press('Enter');
     await page
       .locator('[data-test=arrival]')
