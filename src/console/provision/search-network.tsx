@@ -31,13 +31,10 @@ function withLine(before: Searched, line: SearchLine): Searched {
   }
 }
 
-const sameConnection = (one: Found['connection'], other: object | undefined): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
-
 /** What was found stays while devices are added, one after another. Leaving the page ends the search. */
 export function useSearch() {
   const [searched, setSearched] = useState(NOTHING);
-  const [added, setAdded] = useState<readonly object[]>([]);
+  const [added, setAdded] = useState<readonly string[]>([]);
   const stopping = useRef<AbortController | undefined>(undefined);
   const stop = (): void => stopping.current?.abort();
   useEffect(() => stop, []);
@@ -56,9 +53,8 @@ export function useSearch() {
     searched,
     searching,
     stop,
-    /** A device with this connection is there now. */
-    add: (connection: object | undefined) => connection && setAdded((before) => [...before, connection]),
-    isAdded: ({ connection }: Found) => added.some((one) => sameConnection(connection, one)),
+    add: (connection: object | undefined) => setAdded((before) => [...before, JSON.stringify(connection)]),
+    isAdded: ({ connection }: Found) => added.includes(JSON.stringify(connection)),
   };
 }
 
