@@ -128,6 +128,17 @@ CREATE TABLE device (
 CREATE INDEX device_by_blueprint ON device (blueprint_id);
 CREATE INDEX device_by_upstream ON device (upstream_id);
 
+-- Photos and documents of devices. What they hold are the files documents/DEVICE_ID/ID of the data folder.
+CREATE TABLE device_document (
+  id            TEXT PRIMARY KEY,
+  device_id     TEXT NOT NULL REFERENCES device (id) ON DELETE CASCADE,
+  name          TEXT NOT NULL,
+  media_type    TEXT NOT NULL,
+  size_bytes    INTEGER NOT NULL,
+  created_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX device_document_by_device ON device_document (device_id, created_at_ms);
+
 CREATE TABLE device_property (
   device_id      TEXT PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE,
   -- JSON object: property name -> last value

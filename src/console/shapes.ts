@@ -81,6 +81,7 @@ export interface Health {
   https_port?: number;
 }
 /** Its manifest is asked for apart. */
+export type { DocumentOnWire as DeviceDocument } from '../capabilities/documents/schema.ts';
 export type Device = Omit<DeviceOnWire, 'manifest'>;
 export type DeviceWithManifest = Device & { manifest: CompiledManifest };
 /** Of a device that is known already. */

@@ -14,6 +14,7 @@ import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
 import { type Modules, traceToWire } from '../capabilities/modules/index.ts';
+import { Documents } from '../capabilities/documents/index.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Outputs } from '../capabilities/outputs/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
@@ -284,6 +285,7 @@ function buildRecords(
   const blueprints = new Blueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = new DeviceService({ ...base, commits: stateCommits, blueprints });
+  const documents = new Documents({ ...base, dataDir: config.dataDir, devices });
   const addresses = {
     publicHost: config.publicHost,
     httpPort: () => listening.httpPort,
@@ -317,6 +319,7 @@ function buildRecords(
     audit,
     blueprints,
     devices,
+    documents,
     library,
     provisioning,
     addresses,

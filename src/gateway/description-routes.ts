@@ -27,6 +27,7 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   blueprint_id: { about: 'The id of a blueprint.', schema: UUID },
   port_name: { about: 'Name of a serial port.', schema: word('rs485') },
   profile_id: { about: 'The id of a device profile.', schema: word('acme.flywheel') },
+  document_id: { about: 'The id of a document.', schema: UUID },
   template_id: { about: 'The id of a device template.', schema: word('eastron-sdm630') },
   strategy_id: { about: 'The id of a strategy.', schema: word('daily') },
   namespace: { about: 'First part of the name of a blueprint.', schema: word('enapter') },

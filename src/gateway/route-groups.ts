@@ -11,6 +11,7 @@ import { deviceConfigurationRoutes } from '../capabilities/device-configuration/
 import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/index.ts';
 import { deviceSearchRoutes } from '../capabilities/device-search/index.ts';
 import { deviceRoutes } from '../capabilities/devices/index.ts';
+import { documentRoutes } from '../capabilities/documents/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { energyRoutes } from '../capabilities/energy/index.ts';
 import { mqttGuestRoutes } from '../capabilities/mqtt-guests/index.ts';
@@ -54,6 +55,7 @@ export function routeGroups(
       ...modulePortRoutes(parts.modulePorts),
       ...scanRoutes(modules),
     ]),
+    group('Documents', 'Photos and documents of devices.', documentRoutes(parts)),
     group('Blueprints', 'Kinds of devices: manifests, scripts, profiles.', blueprintRoutes(blueprints)),
     group('Library', 'Devices that the gateway can read, the search for them, and rules that it can make.', [
       ...libraryRoutes(parts.library),

@@ -41,6 +41,15 @@ export const STORAGE_LIMITS = {
     passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
     passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
   },
+  documents: {
+    /** Manuals of makers mostly have 1 to 4 MiB; a photo from the console has at most 0.5. */
+    documentBytes: 5 * 1_048_576,
+    perDevice: 20,
+    /** All devices together: a backup is larger by as much, and a card of a box holds it several times. */
+    totalBytes: 128 * 1_048_576,
+    /** A file that no row knows stays for so long: an older state may be replaced by a newer one. */
+    unknownKeptMs: 30 * 86_400_000,
+  },
   energy: {
     /** A year and a day of days, two years of months; measured: a day of nine series every 10 s is some 20 ms. */
     daysMax: 732,

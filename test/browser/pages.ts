@@ -32,6 +32,7 @@ export const PAGES = [
   '#/devices/battery/commands',
   '#/devices/battery/configuration',
   '#/devices/battery/logs',
+  '#/devices/battery/documents',
   '#/devices/battery/settings',
 ];
 

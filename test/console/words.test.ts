@@ -76,7 +76,7 @@ const SAME: readonly string[] = [
   'devices.id',
   'devices.offline',
   'devices.online',
-  'devices.traceTook',
+  'fieldTrace.traceTook',
   'everywhere.blueprint',
   'everywhere.name',
   'everywhere.status',

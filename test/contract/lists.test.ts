@@ -26,7 +26,7 @@ async function addOutdatedDevices({ ok }: TestGateway): Promise<void> {
   await ok('INSTALLER', 'POST', '/v3/library/devices', template(1));
   const { blueprint } = await ok('OWNER', 'POST', '/v3/library/devices/own-pump/blueprint');
   const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
-  for (let index = 0; index < 4; index++)
+  for (let index = 0; index < 3; index++)
     await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
       name: `Pump ${index}`,
       blueprint_id: (blueprint as { id: string }).id,
@@ -48,6 +48,7 @@ const gateway = useTestGateway(WITH_SANDBOX, async (started) => {
   const device = await started.provision('Battery');
   await device.connect();
   device.obey();
+  await ok('OWNER', 'POST', '/v3/devices/battery/documents', 'a plain text');
   for (let index = 0; index < 4; index++) {
     await device.log(`entry ${index}`);
     await ok('USER', 'POST', '/v3/devices/battery/execute_command', { name: 'read_settings' });
@@ -119,6 +120,7 @@ const LISTS: readonly List[] = [
   { path: '/v3/sites', key: 'sites' },
   { path: '/v3/users/me/sites', key: 'sites' },
   { path: '/v3/devices', key: 'devices' },
+  { path: '/v3/devices/battery/documents', key: 'documents' },
   { path: '/v3/site/devices', key: 'devices' },
   { path: '/v3/blueprints', key: 'blueprints' },
   { path: '/v3/site/rule_engine/rules', key: 'rules' },

@@ -158,6 +158,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
     get_authority_pem get_authority_crt get_template_schema`,
   READONLY: `
+    list_device_documents get_device_document get_device_document_content
     get_connection get_rehearsal get_metrics get_energy get_energy_now get_energy_forecast get_energy_sources get_energy_tariffs get_site_attention list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
     list_library_devices get_library_device get_library_template list_library_strategies
@@ -168,6 +169,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
   USER: `
     list_rule_runs list_rule_versions get_rule_version acknowledge_alert acknowledge_alerts snooze_alert create_token`,
   OWNER: `
+    upload_device_document delete_device_document
     get_problem_report end_rehearsal get_backup_plan get_update import_telemetry update_energy_sources update_energy_tariffs
     get_notification_channel get_notification_delivery get_audit_entry
     list_notification_channels create_notification_channel update_notification_channel

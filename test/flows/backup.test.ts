@@ -93,6 +93,10 @@ test('another box goes on where the first one stopped: devices, their credential
   });
   await until(() => device.requests.length === 1);
 
+  const documents = `/v3/devices/${device.id}/documents`;
+  await first.ok('OWNER', 'POST', `${documents}?name=Manual`, Buffer.from('%PDF-1.7 of the meter'));
+  await first.ok('OWNER', 'PATCH', `/v3/devices/${device.id}`, { room: 'Keller', notes: 'Sicherung F3' });
+
   assert.equal(await lastTaken(first), null);
   const answer = await first.request('INSTALLER', 'POST', '/v3/backup', { password: PASSWORD });
   assert.equal(answer.headers.get('content-type'), 'application/octet-stream');
@@ -125,6 +129,14 @@ test('another box goes on where the first one stopped: devices, their credential
     'GET',
     `/v3/devices/${device.id}/command_executions/${String(id)}`,
   );
+  const listed = await second.ok(as, 'GET', documents);
+  const [manual] = listed['documents'] as { id: string; name: string }[];
+  assert.equal(manual?.name, 'Manual');
+  const content = await second.request(as, 'GET', `${documents}/${manual.id}/content`);
+  assert.equal(await content.text(), '%PDF-1.7 of the meter');
+  const noted = await second.ok(as, 'GET', `/v3/devices/${device.id}?expand=room,notes`);
+  const { room, notes } = noted['device'] as { room: string; notes: string };
+  assert.deepEqual([room, notes], ['Keller', 'Sicherung F3']);
   // Under way then; the request is not sent a second time.
   assert.equal((execution as { state: string }).state, 'TIMEOUT');
 

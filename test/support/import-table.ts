@@ -8,7 +8,7 @@ import type { ImportTable } from './import-check.ts';
 export const CAPABILITY_ORDER = [
   ['site', 'auth', 'audit', 'blueprints'],
   ['devices'],
-  ['provisioning'],
+  ['documents', 'provisioning'],
   ['mqtt-guests'],
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
@@ -89,6 +89,7 @@ export const TABLE: ImportTable = {
       place: 'capabilities/devices',
       mayImport: ['platform', 'protocol', 'capabilities/site', 'capabilities/blueprints'],
     },
+    { place: 'capabilities/documents', mayImport: ['platform', 'capabilities/devices'] },
     {
       place: 'capabilities/provisioning',
       mayImport: ['platform', 'capabilities/site', 'capabilities/blueprints', 'capabilities/devices'],

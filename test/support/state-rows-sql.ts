@@ -14,6 +14,7 @@ export const STATE_ROWS_SQL = `
     WHERE slug = 'battery';
   INSERT OR REPLACE INTO device_property SELECT id, '{"a":1}', 1 FROM device WHERE slug = 'battery';
   INSERT INTO device_configuration SELECT id, 'group', 'parameter', '5', 'integer', 1, 1 FROM device WHERE slug = 'battery';
+  INSERT INTO device_document SELECT 'photo', id, 'Type plate', 'image/jpeg', 3, 1 FROM device WHERE slug = 'battery';
   INSERT INTO device_certificate SELECT 'ab', '01', 'HW', id, 1 FROM device WHERE slug = 'battery';
   INSERT INTO device_storage SELECT id, 'key', x'01' FROM device WHERE slug = 'battery';
   INSERT INTO execution SELECT 7, 'run', id, 'SUCCESS', 0, 1, 'go', 'go', '{}',

@@ -97,7 +97,8 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'delete_device',
-      about: 'Deletes the device with its telemetry, logs, executions, configuration and credentials.',
+      about:
+        'Deletes the device with its telemetry, logs, executions, configuration, documents and credentials.',
       answer: shape.nothing(),
       DELETE: devicePaths(''),
       role: 'OWNER',

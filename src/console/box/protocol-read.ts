@@ -13,6 +13,7 @@ import type {
   Blueprint,
   ConfigurationGroup,
   Device,
+  DeviceDocument,
   Execution,
   Health,
   LatestValue,
@@ -39,6 +40,8 @@ export interface ProtocolDevice {
   settings: Line[];
   /** Its main values as they were last measured. */
   values: Line[];
+  /** Names of its photos and documents. */
+  documents: string[];
   /** Commands that were sent to it, and how the last execution of each ended. */
   tests: Line[];
 }
@@ -57,7 +60,7 @@ export interface Protocol {
 const EXECUTIONS_MAX = 200;
 /** Devices in one request, so that its address stays short. */
 const DEVICES_PER_QUESTION = 20;
-const PARTS = 'properties,connectivity,communication,raised_alert_names';
+const PARTS = 'properties,connectivity,communication,raised_alert_names,room,notes';
 
 /** @param onProgress is called with the devices that were read so far @throws ApiError, NoAnswer */
 export async function readProtocol(onProgress: (read: number, all: number) => void): Promise<Protocol> {
@@ -93,6 +96,7 @@ export async function readProtocol(onProgress: (read: number, all: number) => vo
       blueprint: blueprints.find(({ id }) => id === device.blueprint_id),
       properties: propertiesOf(device, manifest),
       settings: await readSettings(device, manifest),
+      documents: await readDocuments(device),
       values: valuesOf(latest[device.id] ?? {}, manifest),
       tests: testsOf(
         executions.filter(({ device_id: id }) => id === device.id),
@@ -101,6 +105,11 @@ export async function readProtocol(onProgress: (read: number, all: number) => vo
     });
   }
   return { atMs: gatewayNowMs(), version: health.version, devices: read, targets, plan, users };
+}
+
+async function readDocuments({ id }: Device): Promise<string[]> {
+  const { items } = await callForList<DeviceDocument>(path`/v3/devices/${id}/documents`, 'documents');
+  return items.map(({ name }) => name);
 }
 
 function propertiesOf({ properties = {} }: Device, manifest: Manifest): Line[] {

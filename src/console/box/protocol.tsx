@@ -118,6 +118,7 @@ function DeviceCard({ one }: { one: ProtocolDevice }) {
         {device.communication?.hardware_id !== undefined && (
           <Fact name={say.everywhere.hardwareId}>{device.communication.hardware_id}</Fact>
         )}
+        {device.room && <Fact name={say.devices.room}>{device.room}</Fact>}
         <Fact name={say.everywhere.status}>{say.values.status[status]}</Fact>
         {alerts.length > 0 && <Fact name={say.frame.alerts}>{alerts.join(', ')}</Fact>}
         {one.properties.map(({ title, text }, index) => (
@@ -125,7 +126,16 @@ function DeviceCard({ one }: { one: ProtocolDevice }) {
             {text}
           </Fact>
         ))}
+        {one.documents.length > 0 && (
+          <Fact name={say.documents.photosAndDocuments}>{one.documents.join(', ')}</Fact>
+        )}
       </dl>
+      {device.notes && (
+        <>
+          <h3>{say.documents.notes}</h3>
+          <p style={{ whiteSpace: 'pre-wrap' }}>{device.notes}</p>
+        </>
+      )}
       <Part title={say.protocol.settings} lines={one.settings} />
       <Part title={say.protocol.measured} lines={one.values} none={say.protocol.nothingMeasured} />
       <Part title={say.protocol.commandsTried} lines={one.tests} />

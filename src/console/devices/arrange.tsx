@@ -5,15 +5,14 @@ import { liveDevices, loadDevices, type LiveDevice, statusVersion } from '../liv
 import { isOfBox } from '../own-manifest.ts';
 import { Card, Empty, ErrorNotice, PageHead, useAction } from '../ui.tsx';
 import { say } from '../words/later.ts';
-import { DeviceSign } from './device-sign.tsx';
-import { RoomInput, roomOf } from './rooms.tsx';
+import { RoomInput } from './room-field.tsx';
+import { roomOf } from './rooms.tsx';
 
 const BACK = { href: '#/', text: say.frame.overview };
 
 type Way = 'up' | 'down';
 
-/** Their drawings are those of their blueprints: what the site counts of them is not asked here. */
-const NOT_ASKED = 'other';
+const ROOM = { flex: '1 1 8rem', width: 'auto', minWidth: '0', maxWidth: '16rem' };
 
 export function ArrangePage() {
   void statusVersion.value;
@@ -49,7 +48,7 @@ export function ArrangePage() {
       ) : (
         <Card>
           <p class="hint">{say.arranging.hint}</p>
-          <ul class="arranged" ref={list}>
+          <ul class="rows arranged" ref={list}>
             {devices.map((live, index) => (
               <Row
                 key={live.device.id}
@@ -101,21 +100,23 @@ function Row({
   );
   return (
     <li data-device={id}>
-      <DeviceSign live={live} place={NOT_ASKED} />
-      <a class="name" dir="auto" href={`#/devices/${encodeURIComponent(slug)}`}>
-        {name}
-      </a>
+      <span>
+        <a class="name" dir="auto" href={`#/devices/${encodeURIComponent(slug)}`}>
+          {name}
+        </a>
+      </span>
       <RoomInput
         value={typed}
         onValue={setTyped}
         onChange={() => void saving.start()}
         placeholder={say.devices.room}
         aria-label={say.arranging.roomOf(name)}
+        style={ROOM}
       />
-      <span class="moves">
+      <div class="actions">
         {button('up', isFirst, '↑', say.arranging.up(name))}
         {button('down', isLast, '↓', say.arranging.down(name))}
-      </span>
+      </div>
       <ErrorNotice error={saving.error} />
     </li>
   );

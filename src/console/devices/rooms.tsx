@@ -1,11 +1,10 @@
-/** Rooms of devices: lists by room, and the choice of one. */
+/** Lists of devices by room. */
 import { signal } from '@preact/signals';
-import { useId } from 'preact/hooks';
 import { compareNames } from '../by-name.ts';
 import { groupBy } from '../group-by.ts';
-import { type LiveDevice, liveDevices } from '../live.ts';
+import type { LiveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import { Check, Field, Input } from '../ui.tsx';
+import { Check } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 const REMEMBERED = 'devices-by';
@@ -31,7 +30,7 @@ export function ListTools({ devices }: { devices: readonly LiveDevice[] }) {
   const isChoice = mayBeInRooms(devices);
   if (devices.length === 0 || !(isChoice || may('OWNER'))) return null;
   return (
-    <div class="list-tools">
+    <div class="filter">
       {isChoice && (
         <Check value={isByRoom.value} onValue={chooseByRoom}>
           {say.devices.byRoom}
@@ -60,34 +59,4 @@ export function inRooms<Item>(
   return [...groupBy(items, room)]
     .map(([name, members]) => ({ room: name, items: members as Item[] }))
     .toSorted((a, b) => Number(a.room === '') - Number(b.room === '') || compareNames(a.room, b.room));
-}
-
-interface RoomProps {
-  value: string;
-  onValue: (value: string) => void;
-  [attribute: string]: unknown;
-}
-
-/** A room, with those that other devices have as suggestions. */
-export function RoomInput(props: RoomProps) {
-  const id = useId();
-  return (
-    <>
-      <Input list={id} autocomplete="off" maxLength={255} {...props} />
-      <datalist id={id}>
-        {roomsOf(liveDevices()).map((room) => (
-          <option key={room} value={room} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-/** The same with its label. */
-export function RoomField(props: RoomProps) {
-  return (
-    <Field label={say.devices.room} hint={say.devices.roomHint}>
-      <RoomInput {...props} />
-    </Field>
-  );
 }

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
-import { RoomField } from '../devices/rooms.tsx';
+import { RoomField } from '../devices/room-field.tsx';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection, PROTOCOLS } from '../parts/connection.tsx';

@@ -14,7 +14,7 @@ import { isInUse, UnlessGone } from '../parts/gone.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { useDevice, usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { Awaited, Notice, PageHead, useAnswer } from '../ui.tsx';
+import { Awaited, lazy, Notice, PageHead, useAnswer } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
@@ -25,9 +25,17 @@ import { SettingsTab } from './device-settings.tsx';
 import { ValuesTab } from './device-values.tsx';
 import { say } from '../words/index.ts';
 
+interface Shown {
+  live: LiveDevice;
+  counted: Counted;
+  onChanged: () => void;
+}
+
+const DocumentsTab = lazy<Shown>(() => import('../documents/tab.tsx').then((part) => part.DocumentsTab));
+
 interface DeviceTab extends Tab {
   isEmpty?: boolean;
-  Content: ComponentType<{ live: LiveDevice; counted: Counted; onChanged: () => void }>;
+  Content: ComponentType<Shown>;
 }
 
 /** Tabs that have something in them for this device and this user. */
@@ -48,6 +56,7 @@ function tabsOf({ manifest }: LiveDevice): DeviceTab[] {
       isEmpty: hasNone(configuration),
       Content: ConfigurationTab,
     },
+    { key: 'documents', text: say.devices.documents, isApart: true, Content: DocumentsTab },
     { key: 'settings', text: say.devices.settings, role: 'OWNER', isApart: true, Content: SettingsTab },
   ];
   return tabs.filter(({ isEmpty }) => isEmpty !== true);

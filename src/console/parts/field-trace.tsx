@@ -5,7 +5,7 @@ import { clockText, momentText } from '../format.ts';
 import { may } from '../session.ts';
 import type { Device, FieldTrace } from '../shapes.ts';
 import { Awaited, Button, Card, ErrorNotice, useAction, useAnswer, useRefresh } from '../ui.tsx';
-import { say } from '../words/index.ts';
+import { say } from '../words/later.ts';
 
 const REFRESH_MS = 2_000;
 /** More would make a phone slow; the file has all. */
@@ -40,26 +40,26 @@ function TraceCard({ device: { id } }: { device: Device }) {
   const count = answer?.exchanges.at(-1)?.number ?? 0;
   return (
     <Card
-      title={say.devices.trace}
+      title={say.fieldTrace.trace}
       data-test="trace"
       actions={
         isRunning ? (
           <Button action={stopping}>{say.devices.stop}</Button>
         ) : (
-          <Button action={starting}>{say.devices.traceStart}</Button>
+          <Button action={starting}>{say.fieldTrace.traceStart}</Button>
         )
       }
     >
-      <p class="hint">{say.devices.traceHint}</p>
+      <p class="hint">{say.fieldTrace.traceHint}</p>
       <ErrorNotice error={starting.error ?? stopping.error} />
       {answer ? <Recorded trace={answer} count={count} /> : <Awaited answer={answer} error={error} />}
       {count > 0 && (
         <div class="actions">
           <a class="button" href={address} download="">
-            {say.devices.traceSave}
+            {say.fieldTrace.traceSave}
           </a>
           <a class="button" href={`${address}/image`} download>
-            {say.devices.traceImage}
+            {say.fieldTrace.traceImage}
           </a>
         </div>
       )}
@@ -74,11 +74,11 @@ function Recorded({ trace, count }: { trace: FieldTrace; count: number }) {
     <>
       <p role="status">
         {state === 'STARTING'
-          ? say.devices.traceStarting
+          ? say.fieldTrace.traceStarting
           : state === 'RUNNING'
-            ? say.devices.traceRuns(clockText(endsAt), count)
-            : say.devices.traceEnded(momentText(endsAt), count)}{' '}
-        {dropped > 0 && say.devices.traceDropped(dropped)}
+            ? say.fieldTrace.traceRuns(clockText(endsAt), count)
+            : say.fieldTrace.traceEnded(momentText(endsAt), count)}{' '}
+        {dropped > 0 && say.fieldTrace.traceDropped(dropped)}
       </p>
       <ol class="trace">
         {exchanges
@@ -108,7 +108,7 @@ function Line({ exchange }: { exchange: FieldTrace['exchanges'][number] }) {
   return (
     <li>
       <time>{clockText(at)}</time> {transport} {address} {unit}
-      {took !== undefined && ` · ${say.devices.traceTook(took)}`}
+      {took !== undefined && ` · ${say.fieldTrace.traceTook(took)}`}
       {sent !== undefined && <pre>→ {shown(sent)}</pre>}
       {received !== undefined && <pre>← {shown(received)}</pre>}
       {error !== undefined && <pre class="error">✗ {error}</pre>}

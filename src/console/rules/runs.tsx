@@ -88,7 +88,8 @@ function Run({ run }: { run: RuleRun }) {
           <li key={index}>
             <small>{clockText(step.at)}</small> {stepText(step)}{' '}
             <small>
-              {step.duration_ms > 0 && say.devices.traceTook(step.duration_ms)} {step.is_cut && say.rules.cut}
+              {step.duration_ms > 0 && say.fieldTrace.traceTook(step.duration_ms)}{' '}
+              {step.is_cut && say.rules.cut}
             </small>
           </li>
         ))}

@@ -16,5 +16,7 @@ export { updates } from './de/updates.ts';
 export { forecast } from './de/forecast.ts';
 export { access } from './de/access.ts';
 export { arranging } from './de/arranging.ts';
+export { fieldTrace } from './de/field-trace.ts';
+export { documents } from './de/documents.ts';
 export { adding } from './de/adding.ts';
 export { protocol } from './de/protocol.ts';

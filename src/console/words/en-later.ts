@@ -9,6 +9,8 @@ import { updates } from './en/updates.ts';
 import { forecast } from './en/forecast.ts';
 import { access } from './en/access.ts';
 import { arranging } from './en/arranging.ts';
+import { fieldTrace } from './en/field-trace.ts';
+import { documents } from './en/documents.ts';
 import { adding } from './en/adding.ts';
 import { protocol } from './en/protocol.ts';
 
@@ -22,6 +24,8 @@ export const enLater = {
   forecast,
   access,
   arranging,
+  fieldTrace,
+  documents,
   adding,
   protocol,
 };

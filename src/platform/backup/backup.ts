@@ -11,7 +11,14 @@ import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
 import { type Database, isDamage } from '../sqlite/index.ts';
 import { startThread } from '../threads/index.ts';
-import { BackupError, BACKUPS_FOLDER, BEING_MADE, NO_BACKUP, TLS_FOLDER } from './layout.ts';
+import {
+  BackupError,
+  BACKUPS_FOLDER,
+  BEING_MADE,
+  DOCUMENTS_FOLDER,
+  NO_BACKUP,
+  TLS_FOLDER,
+} from './layout.ts';
 import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
 /** What goes into a backup and how it is encrypted. */
@@ -79,6 +86,7 @@ export async function openBackup(options: BackupOptions, password: string) {
       stateFd: file.fd,
       secretKeys: secretKeysIn(options.secretKeysPath),
       tlsDir: join(dataDir, TLS_FOLDER),
+      documentsDir: join(dataDir, DOCUMENTS_FOLDER),
       password,
       workFactor: limits.workFactor,
     });

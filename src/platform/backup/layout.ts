@@ -1,6 +1,6 @@
 /** What a backup contains: a zip of these files, sealed by a password (see container.ts). */
 
-import { RESTORED_KEYS_FILE } from '../files/index.ts';
+import { DOCUMENT_FILE, DOCUMENTS_FOLDER, RESTORED_KEYS_FILE } from '../files/index.ts';
 
 /** The file is no backup, is damaged, or belongs to another password. */
 export class BackupError extends Error {
@@ -27,6 +27,7 @@ export const KEYS_FILE = RESTORED_KEYS_FILE;
 export const TLS_FOLDER = 'tls';
 /** As the gateway names them; no restore takes others. */
 export const TLS_FILE = /^[a-z0-9-]+\.pem$/;
+export { DOCUMENT_FILE, DOCUMENTS_FOLDER };
 /** Telemetry and logs, in backups that shall have them: the database, and what it has not taken over yet. */
 export const HISTORY_FILE = 'history.db';
 export const JOURNAL_FOLDER = 'telemetry-journal';

@@ -23,6 +23,8 @@ import type { Log } from '../log/index.ts';
 import { foreignSchemaIn, isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
 import { unseal } from './backup.ts';
 import {
+  DOCUMENT_FILE,
+  DOCUMENTS_FOLDER,
   BackupError,
   type BackupInfo,
   BACKUPS_FOLDER,
@@ -182,7 +184,8 @@ async function unpack(
   } catch (cause) {
     throw unreadable(cause);
   }
-  mkdirSync(join(stage, TLS_FOLDER), { mode: 0o700 });
+  // Also without a document: those of the state before do not belong to this one.
+  for (const folder of [TLS_FOLDER, DOCUMENTS_FOLDER]) mkdirSync(join(stage, folder), { mode: 0o700 });
   const { bavail, bsize } = statfsSync(stage);
   let roomBytes = bavail * bsize;
   let unpackedBytes = 0;
@@ -205,7 +208,8 @@ async function unpack(
   }
   // Without records of its own the restored history must not go on with the records that are here.
   if (isThere(join(stage, HISTORY_FILE))) makePrivateFolder(join(stage, JOURNAL_FOLDER));
-  for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
+  const owners = readdirSync(join(stage, DOCUMENTS_FOLDER)).map((owner) => join(DOCUMENTS_FOLDER, owner));
+  for (const folder of [TLS_FOLDER, ...owners, DOCUMENTS_FOLDER, JOURNAL_FOLDER])
     if (isThere(join(stage, folder))) syncFolder(join(stage, folder));
   syncFolder(stage);
 }
@@ -239,7 +243,8 @@ function requireOrdinary(
 
 function isExpected(name: string): boolean {
   const isPart = [INFO_FILE, STATE_FILE, KEYS_FILE].includes(name);
-  return isPart || isIn(TLS_FOLDER, name, TLS_FILE) || isOfHistory(name);
+  const isOfFolder = isIn(TLS_FOLDER, name, TLS_FILE) || isIn(DOCUMENTS_FOLDER, name, DOCUMENT_FILE);
+  return isPart || isOfFolder || isOfHistory(name);
 }
 
 function isOfHistory(name: string): boolean {

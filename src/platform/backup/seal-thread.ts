@@ -8,11 +8,13 @@ import { Readable } from 'node:stream';
 import { Encrypter } from 'age-encryption';
 import { ZipFile } from 'yazl';
 import type { EpochMs } from '../../lib/time.ts';
-import { isThere, makePrivateFolder } from '../files/index.ts';
+import { isThere, keptFiles, makePrivateFolder, unlessAbsent } from '../files/index.ts';
 import { copyCompact } from '../sqlite/index.ts';
 import { connectThread } from '../threads/index.ts';
 import {
   type BackupInfo,
+  DOCUMENT_FILE,
+  DOCUMENTS_FOLDER,
   HISTORY_FILE,
   INFO_FILE,
   JOURNAL_FILE,
@@ -31,6 +33,8 @@ export interface SealThreadData {
   /** What opens the secrets in state.db; undefined while there are none. */
   secretKeys: string | undefined;
   tlsDir: string;
+  /** Documents of devices. */
+  documentsDir: string;
   password: string;
   /** history.db, in use, and the folder into which it is copied first; its owner removes that. */
   history: { path: string; copy: string } | undefined;
@@ -81,7 +85,8 @@ function copyIfThere(from: string, to: string): void {
   }
 }
 
-function zipOf({ info, madeAtMs, stateFd, secretKeys, tlsDir, history }: SealThreadData): Readable {
+function zipOf(parts: SealThreadData): Readable {
+  const { info, madeAtMs, stateFd, secretKeys, tlsDir, documentsDir, history } = parts;
   if (history) copyHistory(history);
   const zip = new ZipFile();
   const state = createReadStream('', { fd: stateFd, start: 0, autoClose: false });
@@ -92,6 +97,14 @@ function zipOf({ info, madeAtMs, stateFd, secretKeys, tlsDir, history }: SealThr
   if (isThere(tlsDir))
     for (const name of readdirSync(tlsDir).filter((file) => TLS_FILE.test(file)))
       zip.addBuffer(readFileSync(join(tlsDir, name)), `${TLS_FOLDER}/${name}`, options);
+  for (const name of keptFiles(documentsDir).filter((file) => DOCUMENT_FILE.test(file)))
+    // Photos and PDFs are compressed already. One that was deleted meanwhile is left empty.
+    zip.addReadStreamLazy(`${DOCUMENTS_FOLDER}/${name}`, { ...options, compress: false }, (done) =>
+      done(
+        null,
+        Readable.from([unlessAbsent(() => readFileSync(join(documentsDir, name))) ?? Buffer.alloc(0)]),
+      ),
+    );
   zip.addReadStreamLazy(STATE_FILE, options, (done) => done(null, state));
   if (history) {
     const journal = readdirSync(join(history.copy, JOURNAL_FOLDER)).map(

@@ -21,7 +21,15 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { HISTORY_FILE, JOURNAL_FOLDER, KEYS_FILE, REHEARSAL_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
+import {
+  DOCUMENTS_FOLDER,
+  HISTORY_FILE,
+  JOURNAL_FOLDER,
+  KEYS_FILE,
+  REHEARSAL_FILE,
+  STATE_FILE,
+  TLS_FOLDER,
+} from './layout.ts';
 
 /** In the data folder: what the next start takes over. */
 export const STAGE = 'restore';
@@ -42,7 +50,15 @@ const TOLD_INTERVAL_MS = 3_600_000;
  * The mark of a rehearsal first: the restored state is never without it. History last: without it the state works, and
  * beside state of another site it would be set aside.
  */
-const CONTENT = [REHEARSAL_FILE, KEYS_FILE, STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE];
+const CONTENT = [
+  REHEARSAL_FILE,
+  KEYS_FILE,
+  STATE_FILE,
+  TLS_FOLDER,
+  DOCUMENTS_FOLDER,
+  JOURNAL_FOLDER,
+  HISTORY_FILE,
+];
 
 type Rename = (from: string, to: string) => void;
 

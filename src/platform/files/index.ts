@@ -1,4 +1,5 @@
 export { DatedPieces, FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './dated-pieces.ts';
+export { DOCUMENT_FILE, DOCUMENTS_FOLDER, keptFiles, readBeside, removeUnknown } from './kept-files.ts';
 export {
   installedVersion,
   isGone,

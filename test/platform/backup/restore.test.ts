@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
@@ -129,6 +129,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       ],
       /strange file/,
     ],
+    ['it holds a document of a strange name', [['documents/a/b', state]], /strange file/],
     ['it wants to write elsewhere', [['tls/__/__/x.pem', state]], /strange file|invalid relative path/],
     [
       'it holds one file twice',
@@ -320,6 +321,26 @@ describe('a backup', () => {
     assert.equal(statSync(join(home.dataDir, 'tls', 'authority.pem')).mode & 0o777, 0o600);
   });
 
+  test('holds the documents of its moment, and those of the state before go aside with it', async (t) => {
+    const home = makeHome(t, 'Depot');
+    const owner = join(home.dataDir, 'documents', '11111111-1111-4111-8111-111111111111');
+    const [kept, later] = ['2', '3'].map((digit) =>
+      join(owner, `${digit}2222222-2222-4222-8222-222222222222`),
+    );
+    mkdirSync(owner, { recursive: true });
+    writeFileSync(String(kept), 'photo');
+    writeFileSync(join(owner, 'strange'), 'x');
+    await home.restore(await home.backup());
+    writeFileSync(String(later), 'of later');
+    home.database.close();
+    applyRestore(home);
+    assert.deepEqual(readdirSync(owner), [basename(String(kept))]);
+    assert.equal(readFileSync(String(kept), 'utf8'), 'photo');
+    assert.equal(statSync(String(kept)).mode & 0o777, 0o600);
+    const aside = readdirSync(home.dataDir).find((name) => name.startsWith('before-restore-')) ?? '';
+    assert.equal(readdirSync(join(home.dataDir, aside, 'documents'), { recursive: true }).length, 4);
+  });
+
   test('holds no file among the keys that a restore would not take', async (t) => {
     const home = makeHome(t, 'Depot');
     for (const name of ['Server_old.pem', 'notes.txt']) writeFileSync(join(home.dataDir, 'tls', name), 'x');
@@ -428,7 +449,12 @@ describe('taking a backup over', () => {
       [1, 2, 3].map((aheadS) => `before-restore-${nowS + aheadS}`),
     );
     for (const aside of asides)
-      assert.deepEqual(readdirSync(join(home.dataDir, aside)).sort(), ['secrets.key', 'state.db', 'tls']);
+      assert.deepEqual(readdirSync(join(home.dataDir, aside)).sort(), [
+        'documents',
+        'secrets.key',
+        'state.db',
+        'tls',
+      ]);
     const removed = lines
       .filter(({ message }) => message === 'the state before an earlier restore was removed')
       .map(({ path }) => path);
@@ -436,7 +462,7 @@ describe('taking a backup over', () => {
   });
 
   test('survives a cut of power before each of its steps, and keeps the state before it', async (t) => {
-    for (let lastStep = 0; lastStep < 8; lastStep++) {
+    for (let lastStep = 0; lastStep < 9; lastStep++) {
       const home = makeHome(t, 'Old');
       const bytes = await home.backup();
       rename(home.database, 'New');

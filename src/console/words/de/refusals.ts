@@ -64,6 +64,8 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
     'disk_full',
     text('Der Datenträger ist voll: Messwerte werden nicht gespeichert, nur noch Einstellungen und Befehle.'),
   ],
+  ['document_limit_reached', because('Es gibt so viele Unterlagen, wie es sein dürfen.')],
+  ['document_not_found', text('Diese Unterlage gibt es nicht mehr.')],
   ['dry_run_active', text('Es läuft schon ein Probelauf. Möglich ist einer zur selben Zeit.')],
   ['execution_not_found', text('Diesen Befehl gibt es nicht mehr.')],
   ['history_degraded', because('Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter.')],
@@ -75,6 +77,10 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ],
   ['insufficient_role', text('Ihre Rolle reicht dafür nicht.')],
   ['internal_error', text('Das Gateway konnte dies nicht ausführen. Sein Protokoll nennt den Grund.')],
+  [
+    'invalid_document',
+    text('Eine Unterlage muss ein Foto (JPEG, PNG, WebP), ein PDF oder ein einfacher Text in UTF-8 sein.'),
+  ],
   ['invalid_path', text('Die Adresse der Anfrage ist ungültig.')],
   ['invalid_header', text('Der Anfrage fehlt die Anmeldung oder eine andere Angabe.')],
   [

@@ -207,6 +207,8 @@ export const sentences: Readonly<Record<string, string>> = {
   'its database is damaged ({1})': 'ihre Datenbank ist beschädigt ({1})',
   'The backup cannot be read: {1}.': 'Die Sicherung ist nicht lesbar: {1}.',
   'The backup holds a strange file, {1}.': 'Die Sicherung enthält eine fremde Datei, {1}.',
+  'The backup needs more room than is free on the disk.':
+    'Die Sicherung braucht mehr Platz, als auf dem Datenträger frei ist.',
   'The backup is larger than {1} bytes.': 'Die Sicherung ist größer als {1} Bytes.',
   'The backup is incomplete: it has no {1}.': 'Die Sicherung ist unvollständig: {1} fehlt.',
   'No backup was uploaded.': 'Es wurde keine Sicherung hochgeladen.',

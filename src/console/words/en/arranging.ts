@@ -3,6 +3,7 @@
 export const arranging = {
   title: 'Order and rooms',
   hint: 'All users see the devices in this order. A room is saved when you leave its field.',
+  roomHint: 'Where it is found. The overview can show devices by room.',
   roomOf: (name: string) => `Room of ${name}`,
   up: (name: string) => `Move ${name} up`,
   down: (name: string) => `Move ${name} down`,

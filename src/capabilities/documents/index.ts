@@ -1,0 +1,2 @@
+export { documentRoutes } from './routes.ts';
+export { Documents } from './service.ts';
