@@ -58,7 +58,7 @@ const SLOW = [
 ];
 /** Takes calls of its process over, and counts what that gathers. */
 const ALONE = /^test\/faults\/simulated-days\./;
-/** Of the usual number of cases by chance, when only the quick tests run: every run draws others. */
+/** Factor of the usual number of random cases when only the quick tests run: every run draws others. */
 const QUICK_RUNS_FACTOR = 0.2;
 /** A guess at what takes long. */
 const MS_PER_BYTE = 0.1;
@@ -84,7 +84,7 @@ const ROOMY_HEAP = [
   // Helpers of a collection find little to do, and wait for each other.
   '--single-threaded-gc',
 ];
-/** Of the C library: what one test freed is kept for the next one, and not given back to the system. */
+/** Settings of the C library: memory freed by one test is kept for the next one, and not returned to the system. */
 const KEPT_MEMORY = {
   MALLOC_MMAP_THRESHOLD_: String(4 * 1_024 ** 2),
   MALLOC_TRIM_THRESHOLD_: String(256 * 1_024 ** 2),
@@ -95,7 +95,7 @@ interface TestRun {
   timeoutMs: number;
   /** Where its tests may write. */
   folder: string;
-  /** Of the runtime. */
+  /** Flags of the runtime. */
   flags: readonly string[];
 }
 
@@ -203,7 +203,7 @@ function run(
         TEST_PROGRAMS_ENVIRONMENT: JSON.stringify(process.env, Object.keys(KEPT_MEMORY)),
         TMPDIR: CACHE,
         TEST_FOLDER: folder,
-        // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
+        // Threads and scripts start hundreds of times; gateways that are started as on a board do not get this setting.
         NODE_COMPILE_CACHE: COMPILED,
         TEST_FILES: files.join('\n'),
         TEST_COSTS: results.costs,

@@ -42,7 +42,7 @@ async function tryAll({ baseUrl, token }: Target, { blueprints, watchMs, width }
   // A gateway judges few blueprints at once and turns more away.
   const upload = (zip: Uint8Array<ArrayBuffer>): ReturnType<typeof uploadWithWarnings> => {
     const uploaded = lastUpload.then(() => uploadWithWarnings(baseUrl, token, zip));
-    // The next one does not care how this one ended; its caller is told.
+    // The next upload does not depend on this one; the caller gets its error.
     lastUpload = uploaded.catch(() => undefined);
     return uploaded;
   };

@@ -59,7 +59,7 @@ type Gateway = Omit<TrialOptions, 'absent' | 'andThen'>;
 interface Outcome {
   title: string;
   rows: readonly Row[];
-  /** Of every attribute; null for one that has none. */
+  /** Values of every attribute; null for one without a value. */
   values: Record<string, unknown>;
   notes: readonly string[];
   commands: readonly RanCommand[];

@@ -145,7 +145,7 @@ async function main(): Promise<void> {
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever reads has enough, as `head` does after its lines.
+    // The reader has enough, as `head` after its lines.
     if (error.code !== 'EPIPE') throw error;
     stop.abort();
   });

@@ -133,7 +133,8 @@ async function run(): Promise<string[]> {
   return runLocally(await command.prepare(values, given, TERMINAL, config), config, TERMINAL);
 }
 
-// Who reads may leave, as `head` does, which is no fault; a file without room is one: what was made, nobody has seen.
+// The reader of the output may leave, as `head` does, which is no fault. A full disk is one: nobody has seen what was
+// made.
 process.stdout.on('error', (error) => {
   process.exitCode = EXIT_FAILURE;
   if (!('code' in error && error.code === 'EPIPE'))

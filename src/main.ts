@@ -21,7 +21,7 @@ import { createServiceNotices } from './platform/systemd/index.ts';
 const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
-/** Whoever started the gateway starts it again: systemd, or scripts/run-gateway (EX_TEMPFAIL of sysexits.h). */
+/** Asks the service manager for a new start: systemd, or scripts/run-gateway (EX_TEMPFAIL of sysexits.h). */
 const EXIT_RESTART = 75;
 
 const HELP = `Usage: npm start

@@ -1,6 +1,6 @@
 /**
- * Who may import whom. The picture this table holds is in README: main → gateway → capabilities →
- * platform → lib. The table is test/support/import-table.ts.
+ * Allowed imports. The picture of this table is in README: main → gateway → capabilities → platform → lib. The table is
+ * test/support/import-table.ts.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Whoever follows a citation in a comment, or a link of a page, arrives. */
+/** Citations in comments and links of pages lead to something that exists. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -75,7 +75,7 @@ export const benchmark: Benchmark<HttpParameters> = {
 
 async function runHttpBenchmark(parameters: HttpParameters, report: Report): Promise<undefined> {
   const clock = createSystemClock();
-  // Of the program itself only local commands run.
+  // Local commands are the only part of the program that runs here.
   const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
   const targets: Target[] = [];
   try {
@@ -173,7 +173,7 @@ async function prepareCases(
   ];
 }
 
-/** Devices of the sample blueprint that have told properties and telemetry once. */
+/** Devices of the sample blueprint that have sent properties and telemetry once. */
 async function prepareDevices(
   client: GatewayClient,
   home: GatewayHome,

@@ -106,7 +106,7 @@ async function runRulesBenchmark(parameters: RulesParameters, report: Report): P
       ...(await inParallel(names, PROVISIONED_AT_ONCE, (name) => connect(client, name, blueprintId, clock))),
     );
     await waitUntil(clock, 'all devices are connected', () => links.every(({ link }) => link.isConnected));
-    // From the beginning every device has told everything once.
+    // Every device has sent all its values once before the load begins.
     await Promise.all(links.map(({ link }) => link.publish('telemetry', valuesOf(0))));
     const load = clock.setRepeating(1_000 / links.length, createLoad(links));
     try {
@@ -171,7 +171,7 @@ function valuesOf(turn: number): Record<string, number> {
   return Object.fromEntries(ATTRIBUTES.map((name, place) => [name, (turn * (place + 3)) % 97]));
 }
 
-/** One device after another; all within a second. The first one's charge is told by the reactions. */
+/** One device after another; all within a second. The reactions show the charge of the first one. */
 function createLoad(links: readonly Device[]): () => void {
   let turn = 0;
   return () => {
@@ -221,7 +221,7 @@ async function measureReaction(
   return reportTimes(label, takenMs, report);
 }
 
-/** A rule that is started still has to ask for its watch, and no rule hears of a value that came before. */
+/** A rule that is started still has to ask for its watch, and gets no value from before. */
 async function untilItReacts(from: Device, to: Device, clock: Clock): Promise<void> {
   const { promise: reacted, resolve } = Promise.withResolvers<true>();
   to.onCommand = () => resolve(true);

@@ -25,9 +25,9 @@ interface Parameters {
   /** Years of weather, trips and prices, and the seed of the first one. */
   seeds: number;
   first: number;
-  /** Of each year, at equal distances. */
+  /** Weeks of each year, at equal distances. */
   weeks: number;
-  /** Of each week. */
+  /** Days of each week. */
   days: number;
   [name: string]: number;
 }

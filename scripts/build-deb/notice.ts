@@ -50,7 +50,7 @@ export function npmPart(source: string, folder: string): Part {
   };
 }
 
-/** Of its own files; for a package without any, what the project keeps for it. */
+/** The licence text among a package's own files; for a package without one, the text that the project keeps for it. */
 function textOf(source: string, folder: string, { name, license }: Pick<Part, 'name' | 'license'>): string {
   const file = name.replace('@', '').replace('/', '-');
   const own = readdirSync(join(source, folder))

@@ -73,7 +73,7 @@ const TAG = { end: 0n, strings: 5n, stringsSize: 10n, searchPath: 29n };
 const TAG_BYTES = 16;
 
 interface Segment {
-  /** Of its header. */
+  /** Place of its header. */
   at: number;
   type: number;
   offset: number;

@@ -8,7 +8,7 @@ const HASH_LENGTH = 8;
 /** Undefined where there is no git, no history or no such tag. */
 function git(source: string, ...words: string[]): string | undefined {
   try {
-    // Of whoever owns the sources: root installs what a user checked out.
+    // Trusts the owner of the sources: root may install what a user checked out.
     return execFileSync('git', ['-c', `safe.directory=${source}`, '-C', source, ...words], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArguments, runScript, UsageError, whole } from '../support/arguments.ts';
 
-/** Not among the dependencies: with its packages it is 63 MB that only this script needs. */
+/** Installed here on demand: with its packages it is 63 MB that only this script needs. */
 const STRYKER = '@stryker-mutator/core@10.1.1';
 
 const HELP = `Changes source files in small ways (mutants) and runs their tests on each change. Lists the changes that no test notices:

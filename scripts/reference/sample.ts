@@ -22,7 +22,7 @@ interface SampleRequest {
   parameters: readonly JsonSchema[];
   /** Media type → its description; empty: no body. */
   body: JsonSchema;
-  /** Of the good answer. */
+  /** Schema of the good answer. */
   answer: JsonSchema;
   needsToken: boolean;
 }

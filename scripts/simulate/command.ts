@@ -8,7 +8,7 @@ import type { DayOptions } from './day-options.ts';
 import { createTerminal, type Terminal } from './terminal.ts';
 
 export interface Simulator<Options> {
-  /** Of the npm script. */
+  /** Name of the npm script. */
   name: string;
   help: string;
   /** @returns undefined when help is asked for. @throws UsageError */

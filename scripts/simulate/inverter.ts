@@ -118,7 +118,9 @@ function onGrid(state: InverterState, input: InverterInput, stepS: number): Bala
   };
 }
 
-/** Nothing can be imported or exported: panels give way, and what cannot be supplied is shed. */
+/**
+ * Without a grid, nothing can be imported or exported: panels are reduced, and load that cannot be supplied is shed.
+ */
 function offGrid(state: InverterState, input: InverterInput, stepS: number): Balance {
   const dark: Balance = {
     pvW: 0,

@@ -8,7 +8,7 @@ export type ModbusFaultSetting =
   /** The right length, the wrong content. */
   | { kind: 'nonsense' };
 
-/** Of the server as a whole, TCP only. */
+/** Faults of the server as a whole, TCP only. */
 export type ConnectionFault =
   /** Connections that exist hang for ever; new ones work. */
   | 'half-open'

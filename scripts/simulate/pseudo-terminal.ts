@@ -17,7 +17,7 @@ export function hasPseudoTerminals(): boolean {
   return spawnSync('socat', ['-V'], { stdio: 'ignore' }).status === 0;
 }
 
-/** @param say told when socat is missing */
+/** @param say called when socat is missing */
 export function openPseudoTerminal(path: string, say: (text: string) => void): PseudoTerminal {
   const child = spawn('socat', [`pty,rawer,link=${path}`, '-'], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.on('error', (error) => say(`no serial port, because socat cannot be started: ${messageOf(error)}`));

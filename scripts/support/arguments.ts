@@ -32,7 +32,7 @@ function parsed<const Config extends ParseArgsConfig>(config: Config) {
   }
 }
 
-/** Sets the exit code: that of `main`, 2 for a wrong command line, 1 for a failure, which is told with its stack. */
+/** Sets the exit code: that of `main`, 2 for a wrong command line, 1 for a failure, whose stack is printed. */
 export async function runScript(main: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await main();

@@ -10,7 +10,7 @@ import { packagesIn } from './bundled-packages.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
-/** Of the application on a home screen. */
+/** Icons of the application on a home screen. */
 const ICONS = ['icon-192.png', 'icon-512.png'];
 /** The first view waits for those of another language, so that they must not wait for it. */
 const WORDS = join(SOURCE, 'words');

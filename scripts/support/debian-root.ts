@@ -59,7 +59,7 @@ export class DebianRoot {
     }
   }
 
-  /** Of its first process, by which others enter. */
+  /** Pid of its first process, by which others enter. */
   get pid(): number {
     return this.#pid;
   }

@@ -29,7 +29,7 @@ export interface FieldAddress {
 
 export interface FieldSite {
   readonly client: GatewayClient;
-  /** Of the communication module. */
+  /** Pid of the communication module. */
   readonly modulePid: number;
   readonly deviceIds: readonly string[];
   stop(): Promise<void>;

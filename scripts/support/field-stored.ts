@@ -10,7 +10,7 @@ export interface StoredValue {
   value: number;
 }
 
-/** Of the inverter and of the meter beside it. */
+/** Attributes of the inverter and of the meter beside it. */
 const ATTRIBUTES = ['pv_total_power', 'grid_total_power'];
 /** A poll, its way to the gateway, and seconds that are cut off. */
 const FRESH_MS = 2_500;

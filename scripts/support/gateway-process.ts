@@ -149,7 +149,7 @@ interface GatewayTerms {
   /** Default: the bundle when `npm run build` has made one. */
   program?: Program | undefined;
   environment?: Readonly<Record<string, string>>;
-  /** Of the runtime. */
+  /** Flags of the runtime. */
   flags?: (home: GatewayHome) => readonly string[];
 }
 

@@ -24,7 +24,7 @@ export function simulateBoard(): string {
     return `${CORES} of a core, ${MEMORY_BYTES / 1_048_576} MB`;
   }
   makeGroup(join(ROOT, 'cpu', name), { 'cpu.cfs_period_us': String(PERIOD_US), 'cpu.cfs_quota_us': quota });
-  // Whoever is in a group of its own already stays in it: that bound is not ours to leave.
+  // A process in a group of its own stays in it, since its bound is not ours to leave.
   if (!/^\d+:memory:\/$/m.test(readFileSync('/proc/self/cgroup', 'utf8')))
     return `${CORES} of a core; memory is not bounded, because this process is in a group of its own already`;
   makeGroup(join(ROOT, 'memory', name), { 'memory.limit_in_bytes': String(MEMORY_BYTES) });

@@ -1,6 +1,6 @@
 import type { NumberForm } from './workload.ts';
 
-/** What `telemetry-load.ts` is told. */
+/** Orders for `telemetry-load.ts`. */
 export interface TelemetryLoad {
   port: number;
   seed: number;

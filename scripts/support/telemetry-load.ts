@@ -17,7 +17,7 @@ interface Connection {
   socket: Socket;
   sent: number;
   ackBytes: number;
-  /** Of messages without an acknowledgement, the oldest first. */
+  /** Times of messages without an acknowledgement, the oldest first. */
   sentAtMs: number[];
 }
 

@@ -176,7 +176,7 @@ function createTurns(): Turns {
   const notePiece = (): void => {
     sums.longestMs = Math.max(sums.longestMs, performance.now() - pieceBeganMs);
   };
-  // Of the process: the system counts the time of a single thread in steps of milliseconds.
+  // Time of the process: the system counts the time of a single thread in steps of milliseconds.
   const begin = (): void => {
     began = process.cpuUsage();
     beganMs = performance.now();
@@ -208,7 +208,7 @@ function createTurns(): Turns {
       end();
       return result;
     },
-    // Nothing else has its turn here, and reading the clock of the processor would cost more than the pause.
+    // No other work runs here, and reading the clock of the processor would cost more than the pause.
     pause: async () => {
       notePiece();
       await new Promise((resolve) => {

@@ -23,7 +23,10 @@ Object.assign(process.env, JSON.parse(TEST_PROGRAMS_ENVIRONMENT));
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** Of this process and of what it started and has seen end, by /proc/self/stat in hundredths of a second (proc_pid_stat(5)). */
+/**
+ * Processor time of this process and of its ended children, by /proc/self/stat in hundredths of a second
+ * (proc_pid_stat(5)).
+ */
 function processorMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * 10;

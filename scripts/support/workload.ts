@@ -8,7 +8,7 @@
 
 import { DEVICE_KINDS, type SignalDefinition } from './workload-devices.ts';
 
-/** When a workload begins unless told otherwise: 2026-10-01T00:00:00Z. */
+/** Default begin of a workload: 2026-10-01T00:00:00Z. */
 export const WORKLOAD_START_S = 1_790_812_800;
 const DAY_S = 86_400;
 

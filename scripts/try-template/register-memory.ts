@@ -19,7 +19,7 @@ export class RegisterMemory {
     this.#words.set(`${unitId} ${table} ${address}`, word);
   }
 
-  /** The words of a field, and the address of the first; undefined while the device has not told them. */
+  /** The words of a field, and the address of the first; undefined until the device has sent them. */
   wordsOf(field: RegisterField, unitId: number): { address: number; words: number[] } | undefined {
     const base = field.models ? this.#modelAt(unitId, field.models) : 0;
     if (base === undefined) return undefined;

@@ -16,7 +16,7 @@ export interface Row {
   unit: string;
   /** Where it comes from: `input 52`, `sum of a, b`, `status: power`. */
   source: string;
-  /** Registers in hex in the order of the wire; empty where the device has not told them. */
+  /** Registers in hex in the order of the wire; empty until the device has sent them. */
   raw: string;
   /** What an image says that it must be, where it differs. */
   expected: string;

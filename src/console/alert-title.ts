@@ -1,4 +1,4 @@
-/** What alerts are called. */
+/** Titles of alerts. */
 import { type LiveDevice, liveDevice } from './live.ts';
 import { isOfBox } from './own-manifest.ts';
 import { say } from './words/index.ts';
@@ -13,7 +13,7 @@ interface KeptAlert {
 export const alertTitle = ({ manifest }: Pick<LiveDevice, 'manifest'>, name: string): string =>
   manifest?.alerts[name]?.display_name ?? name;
 
-/** What the gateway says of a device, and of itself, in the language of the page; what devices say, as it was then. */
+/** Title of an alert: the gateway's own in the language of the page, a device's as it was then. */
 export function titleOf({ source, name, display_name: text, device_id: id }: KeptAlert): string {
   const own: Readonly<Record<string, string>> = say.alerts.ofGateway;
   if (source === 'GATEWAY') return own[name] ?? text;

@@ -6,7 +6,7 @@ import { noteGatewayTime } from './gateway-time.ts';
 import type { Problem } from './shapes.ts';
 import { say } from './words/index.ts';
 
-/** What the API refused, in the reader's language where it has words for it, else in its own sentences. */
+/** A refusal of the API, in the reader's language where it has words for it, else in its own sentences. */
 export class ApiError extends Error {
   readonly status: number;
   readonly problems: readonly Problem[];
@@ -37,7 +37,7 @@ export function whenRefused(listener: (status: number) => void): void {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Whether a request changes something that lists show; those of what is removed are read again by whoever removes it. */
+/** Whether a request changes something that lists show; after a removal the caller reads the list itself. */
 type Effect = 'changes' | 'removes' | 'reads';
 
 /** The answer as JSON. @param answerMaxMs after which it is given up @throws ApiError, NoAnswer */
@@ -70,7 +70,7 @@ async function whole<Content>(content: Promise<Content>, effect: Effect): Promis
 
 const NOT_FOUND = 404;
 
-/** What was asked for does not exist, or not any more. */
+/** The object does not exist, or not any more. */
 export const isNotFound = (error: unknown): boolean =>
   error instanceof ApiError && error.status === NOT_FOUND;
 
@@ -224,7 +224,7 @@ async function send(
     content = JSON.stringify(body);
     headers['Content-Type'] = 'application/json';
   }
-  // What cannot even be made is a fault of the page, not a gateway that does not answer.
+  // A request that cannot even be made is a fault of the page, not a gateway that does not answer.
   const request = new Request(path, {
     method,
     headers,
@@ -246,7 +246,7 @@ async function send(
     if (effect === 'changes') changeCount.value += 1;
     return response;
   }
-  // A body that is cut off says nothing: the status counts.
+  // The status counts for a body that is cut off.
   const refusal = refusalOf(response.status, await response.text().catch(String), isOfGateway);
   if (!isOfProxy(refusal) && (response.status === 401 || response.status === 403)) onRefused(response.status);
   throw refusal;
@@ -260,10 +260,7 @@ const PROXY_ANSWERED = 'proxy_answered';
 export const isOfProxy = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.problems.some(({ code }) => code === PROXY_ANSWERED);
 
-/**
- * The error that an answer without success tells; its status alone where the body tells none: of a page that a proxy made
- * the text is nothing for a reader.
- */
+/** The error of an answer without success; only its status where the body has none, as for a page that a proxy made. */
 export function refusalOf(status: number, text: string, isOfGateway: boolean): ApiError {
   const fallback = isOfGateway
     ? { code: `status_${status}`, message: say.frame.answeredWith(status) }

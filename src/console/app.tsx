@@ -44,7 +44,7 @@ const PAGES: readonly [name: string, text: string, role: string, icon: string][]
 const PAGE_OF: Readonly<Record<string, string>> = { devices: '', add: '', 'new-rule': 'rules' };
 
 const readOverview = () => import('./devices/overview.tsx').then((part) => part.OverviewPage);
-// Whoever was logged in probably still is, and mostly begins there.
+// A user who was logged in probably still is, and mostly begins with the overview.
 if (wasLoggedIn()) readOverview().catch(() => undefined);
 
 const AccessPage = lazy(() => import('./pages/access.tsx').then((part) => part.AccessPage));
@@ -76,7 +76,7 @@ function Page() {
   if (first === 'alerts') return <AlertsPage tab={second} />;
   if (first === 'rules')
     return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
-  // No name of a rule stands here, so that a rule may have any.
+  // This path is a page of its own, so that a rule may have any name.
   if (first === 'new-rule') return <NewRulePage key={`${second} ${third}`} way={second} name={third} />;
   if (first === 'blueprints') return <BlueprintsPage />;
   if (first === 'site') return <SitePage />;
@@ -93,7 +93,7 @@ function Page() {
   );
 }
 
-/** Pages that stand in the bar of a phone; the others come up with all that is rarely needed. */
+/** Pages in the bar of a phone; the others open from the menu. */
 const IN_BAR = 4;
 
 /** Whether a phone shows all; what was chosen, Escape and a touch elsewhere close it, from the moment that it is seen. */
@@ -237,7 +237,7 @@ function Banner({ children }: { children: ComponentChildren }) {
 
 function App() {
   const isIn = state.value === 'logged-in';
-  // Whoever logs in again under the same name goes on typing.
+  // A user who logs in again under the same name goes on typing.
   const isWaiting = state.value === 'logged-out' && loginReason.value !== undefined && isSomethingTyped();
   if (isIn || isWaiting)
     return (
@@ -265,7 +265,7 @@ function App() {
 const place = document.getElementById('app');
 document.title = say.frame.product;
 holdWhile(isSomethingTyped);
-// Otherwise a file that misses its place would be opened instead of the console.
+// Prevents the browser from opening a file that is dropped beside its place.
 for (const name of ['dragover', 'drop'])
   addEventListener(name, (event) => {
     if ((event as DragEvent).dataTransfer?.types.includes('Files') === true) event.preventDefault();

@@ -30,7 +30,7 @@ export function textOf(argument: Argument, value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What stands in the controls at first: the given values, else the defaults. */
+/** First texts of the controls: the given values, else the defaults. */
 export function initialTexts(declared: Declared, values: Readonly<Record<string, unknown>> = {}): Texts {
   return mapped(declared, (argument, name) => textOf(argument, values[name] ?? argument.default));
 }

@@ -1,11 +1,11 @@
-/** What of something was changed: only that is sent, because others may change the rest at the same time. Pure. */
+/** The changed parts of an object: only these are sent, because others may change the rest meanwhile. Pure. */
 
 type Parts = Readonly<Record<string, unknown>>;
 
 const isParts = (value: unknown): value is Parts =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @param depth how far parts of parts are told apart; below they are sent as a whole */
+/** @param depth how many levels of parts are compared one by one; deeper ones are sent as a whole */
 export function changesOf(before: Parts, now: Parts, depth = 1): Record<string, unknown> {
   const isOther = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) !== JSON.stringify(before[name]);

@@ -1,7 +1,7 @@
 /** Whether the gateway knows the time. */
 import { liveDevices } from './live.ts';
 
-/** It does not, as it says itself: telemetry waits, and there is none to read. */
+/** True when the gateway reports that its clock is not set: telemetry waits, and there is none to read. */
 export const isClockUnset = (): boolean =>
   liveDevices().some(
     ({ device }) =>

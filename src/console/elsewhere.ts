@@ -1,4 +1,4 @@
-/** What others change: pages, programs, rules. What is shown of it is read again. */
+/** Changes by others: pages, programs, rules. The shown data that they concern is read again. */
 import { type Signal, signal } from '@preact/signals';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { changeCount } from './api.ts';
@@ -17,7 +17,7 @@ export const commandsElsewhere = signal(0);
 const waiting = new Map<Signal<number>, ReturnType<typeof setTimeout>>();
 const grownAtMs = new Map<Signal<number>, MonotonicMs>();
 
-/** Something was heard of that another page may have done, or this one. */
+/** A change arrived that another page or this one may have made. */
 export function noteElsewhere(count: Signal<number>): void {
   if (waiting.has(count)) return;
   const passedMs = performance.now() - (grownAtMs.get(count) ?? -Infinity);
@@ -32,7 +32,7 @@ export function noteElsewhere(count: Signal<number>): void {
   waiting.set(count, timer);
 }
 
-// A change made from this page was heard of before it was answered, and everything is read again after the answer.
+// A change made by this page arrives before its answer, and everything is read again after the answer.
 changeCount.subscribe(() => {
   for (const timer of waiting.values()) clearTimeout(timer);
   waiting.clear();

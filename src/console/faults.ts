@@ -1,4 +1,4 @@
-/** What was typed cannot be sent. */
+/** Thrown when the input cannot be sent. */
 export class Faults extends Error {
   readonly sentences: readonly string[];
 

@@ -1,4 +1,4 @@
-/** Where the settings of a device say that it is on a network or a serial line, whatever its blueprint calls them. */
+/** The settings of a device that say whether it is on a network or a serial line, whatever its blueprint calls them. */
 import type { Declared, Texts } from './arguments.ts';
 
 /** A parameter that holds the id of a unit. */

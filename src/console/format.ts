@@ -7,9 +7,9 @@ import { language, locale, say } from './words/index.ts';
 
 /** From this age on a value is shown as old. */
 const STALE_AFTER_S = 30;
-/** Of what comes less often: after so many of its usual pauses, as a chart sees a gap then. */
+/** A slow attribute is late after so many of its usual pauses; a chart shows a gap then, too. */
 const LATE_AFTER_PAUSES = 2.5;
-/** A longer one is a gap, as far as anybody knows. */
+/** A longer pause is shown as a gap. */
 const PAUSE_MAX_S = 3_600;
 /** A measurement from the future is not trusted beyond what clocks differ by. */
 const CLOCK_DIFFERENCE_S = 60;
@@ -78,7 +78,7 @@ function showNumber(value: number, attribute: Attribute | undefined, manifest: M
   }
   const shown = value / best.factor;
   return {
-    // In a larger unit a steady value would lose and gain digits all the time.
+    // A larger unit would make a steady value lose and gain digits.
     text:
       best.factor === 1 ? numberText(shown, attribute?.type === 'integer') : numberAs(shown, digitsOf(shown)),
     unit: shownUnit(best.unit, manifest),
@@ -104,7 +104,7 @@ export const numberAs = (value: number, digits: number): string =>
 
 /** A number in the language of the reader. */
 export function written(value: number, format: Intl.NumberFormatOptions): string {
-  // Nothing has no sign, whatever it was rounded from.
+  // Zero has no sign, whatever it was rounded from.
   const text = value
     .toLocaleString(locale, format)
     .replace(/^-(?=[0.,]+$)/, '')
@@ -148,7 +148,7 @@ function showSpecial(value: number, name: string | undefined, unit: string): Sho
   return { text: parts.join(' '), unit: '' };
 }
 
-/** What an attribute is called; the unit of sizes stands with the value. */
+/** Title of an attribute; the unit of sizes is written with the value. */
 export function attributeTitle(name: string, attribute: Attribute | undefined): string {
   return (attribute?.display_name ?? words(name)).replace(/ \(bytes\)$/, '');
 }
@@ -156,7 +156,10 @@ export function attributeTitle(name: string, attribute: Attribute | undefined): 
 /** No scale makes more digits than these readable. */
 const LONG_FROM = 1e15;
 
-/** Of smaller numbers the first digits count, not those after the mark; smaller still is what computers add to nothing. */
+/**
+ * Below this the first digits count, not those after the decimal mark; still smaller numbers are rounding errors of
+ * zero.
+ */
 const SMALL_TO = 1e-3;
 const SMALL_FROM = 1e-9;
 const EXPONENT_BELOW = 1e-6;

@@ -1,4 +1,4 @@
-/** What is found by what somebody typed. Pure. */
+/** Search by words. Pure. */
 
 /** Each word of what was typed is in it. */
 export const isFound = (title: string, text: string): boolean =>

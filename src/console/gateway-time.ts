@@ -28,7 +28,7 @@ export function noteGatewayTime(instant: string | null, askedAtMs: EpochMs = -In
   const before = aheadMs;
   const isLate = Date.now() - askedAtMs > RECENT_MS;
   aheadMs = isLate ? Math.max(before ?? -Infinity, sentMs - Date.now()) : sentMs - Date.now();
-  // What was drawn by another clock would be wrong until the next tick.
+  // A picture drawn by another clock would be wrong until the next tick.
   if (Math.abs(aheadMs - (before ?? 0)) > TICK_MS) tick();
 }
 

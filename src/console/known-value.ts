@@ -6,7 +6,7 @@ import { gatewayNowMs } from './gateway-time.ts';
 export interface KnownValue {
   value: unknown;
   timestampS: EpochS;
-  /** Undefined for a value that was read, not heard. */
+  /** Undefined for a value that was read instead of received by the stream. */
   receivedAtS: EpochS | undefined;
   /** Seconds since the measurement before, and before that one; 0: not known. */
   pausesS: readonly [last: number, before: number];

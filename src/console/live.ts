@@ -42,7 +42,7 @@ const UNOPENED_MS = 3_000;
 const NAMES_PER_QUESTION = 120;
 /** G: consecutive messages are closer than this in their times, unless the clock was set between them. */
 const CLOCK_STEP_MS = 60_000;
-/** Of more devices than these at once the whole list is read. */
+/** Beyond so many devices at once the whole list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
 /** The stream of what happens to all devices, and of changes of anything. */
@@ -102,7 +102,7 @@ export function startLive(): () => void {
       isAway.value = false;
       clearTimeout(unopened);
       forgetManifests();
-      // What happened during the gap is read.
+      // Reads the changes that happened during the gap.
       void reload();
     },
     onClose: () => {
@@ -308,7 +308,7 @@ function take(message: MonitorMessage): void {
     for (const [name, value] of Object.entries(message.telemetry)) {
       const isAlerts = mayBeAlerts(live, name, value);
       if (!isShown && !isAlerts) continue;
-      // Of a device out of sight they come only when they have changed.
+      // Values of a device out of sight arrive only when they have changed.
       if (isAlerts && (!isShown || differs(alertsBefore(live, name), value))) reloadSoon(live.device.id);
       if (value !== null) setValue(live.values, name, value, message.timestamp, receivedAtMs / 1_000);
     }
@@ -370,7 +370,7 @@ function reloadSoon(what: string): void {
 async function reloadSome(ids: readonly string[]): Promise<void> {
   try {
     if (ids.length > SINGLE_MAX) await loadDevices();
-    // What was deleted from this page is known to be gone by now.
+    // Devices deleted by this page are already removed.
     else await Promise.all(ids.filter((id) => known.has(id)).map(loadDevice));
     loadError.value = undefined;
   } catch (error) {

@@ -49,7 +49,7 @@ interface ValueGroup {
   names: string[];
 }
 
-/** More are told apart by one word more, if there is one. */
+/** Larger groups are divided by one more word, if there is one. */
 const GROUP_MAX = 30;
 
 /** Attributes by the first word of their names, those alone with theirs first of all. */

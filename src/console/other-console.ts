@@ -14,7 +14,7 @@ export async function lookForOtherConsole(): Promise<void> {
   isOther = !page.includes(own);
 }
 
-// Not where somebody stays who was asked.
+// The page stays where the user was asked and chose to stay.
 route.subscribe(() => {
   if (isOther) location.reload();
 });

@@ -19,7 +19,7 @@ const LENGTH = { day: 10, month: 7, year: 4 } as const;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
 
-/** Of a day of UTC that stands for one of the site. */
+/** Name of a period; the date is in UTC and stands for a day of the site. */
 function nameOf(unit: Unit, date: Date): string {
   if (unit !== 'week') return date.toISOString().slice(0, LENGTH[unit]);
   const thursday = new Date(date.getTime() + (3 - mondaysOf(date)) * DAY_MS);

@@ -6,10 +6,10 @@ type Connectivity = Device['connectivity'];
 
 const PARTS = 'connectivity,communication,raised_alert_names,room,position';
 
-/** What was heard since each reading that is under way began. */
+/** Connectivity that arrived by the stream while a reading is under way. */
 const readings = new Set<Map<string, Connectivity>>();
 
-/** What the stream says of a connection. */
+/** Records a change of connectivity from the stream. */
 export function noteConnection(deviceId: string, connectivity: Connectivity): void {
   for (const heard of readings) heard.set(deviceId, connectivity);
 }

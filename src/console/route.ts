@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 
 const hash = signal(location.hash);
-/** How far pages were scrolled, by address, for whoever comes back to them. */
+/** Scroll positions by address, restored when the user comes back. */
 const positions = new Map<string, number>();
 
 /** Whether input would be lost with the page. */
@@ -10,7 +10,7 @@ let isHeld = (): boolean => false;
 /** The next change of the address happens without a question. */
 let isLet = false;
 
-/** Leaves the page although input would be lost, once somebody agrees; undefined: nobody wants to leave. */
+/** Leaves the page although input would be lost, once the user agrees; undefined: nobody wants to leave. */
 export const wayOut = signal<(() => void) | undefined>(undefined);
 
 /** While this holds, pages are left only after a question. */
@@ -29,7 +29,7 @@ export function leaveBy(way: () => void): void {
   };
 }
 
-/** Stays at an address although the browser is at another one, until somebody agrees to go there. */
+/** Stays at an address although the browser is at another one, until the user agrees to leave. */
 function stay(address: string, wanted: string, isBack: boolean): void {
   if (isBack) history.pushState('seen', '', address);
   else history.back();
@@ -42,7 +42,7 @@ function stay(address: string, wanted: string, isBack: boolean): void {
 }
 
 history.scrollRestoration = 'manual';
-// Somebody who comes back finds this state, somebody who follows a link does not.
+// Going back restores this state, following a link does not.
 history.replaceState('seen', '');
 addEventListener('hashchange', () => {
   const before = hash.value;
@@ -64,8 +64,7 @@ addEventListener('hashchange', () => {
 });
 
 /**
- * A page grows while its content arrives, also above the visible part: the scroll position is held until somebody does
- * something.
+ * A page grows while its content arrives, also above the visible part: the scroll position is held until the user acts.
  */
 function scrollSoon(topPx: number): void {
   const left = new AbortController();
@@ -104,7 +103,7 @@ export const route = computed(() =>
     .map(decodePart),
 );
 
-/** What cannot be decoded stays as it is, and is no page. */
+/** A part that cannot be decoded stays as it is, and names no page. */
 function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);

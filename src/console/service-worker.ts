@@ -5,7 +5,7 @@
 declare const SHELL: readonly string[];
 declare const SHELL_VERSION: string;
 
-/** What is used of the worker; the library of types has it only in place of that of pages. */
+/** The used part of the worker; the library of types has it only in place of that of pages. */
 interface Worker {
   addEventListener(type: 'install' | 'activate', listener: (event: Lasting) => void): void;
   addEventListener(type: 'fetch', listener: (event: Fetching) => void): void;

@@ -1,4 +1,4 @@
-/** Who uses the console: claimed or not, logged in or not, with which role. */
+/** The session of the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
 import { ApiError, call, callFor, isOfProxy, NoAnswer, whenRefused } from './api.ts';
 import type { Claim, Me } from './shapes.ts';
@@ -8,7 +8,7 @@ import type { say } from './words/index.ts';
 type SessionState = 'unknown' | 'unreachable' | 'failed' | 'unclaimed' | 'logged-out' | 'logged-in';
 
 export const state = signal<SessionState>('unknown');
-/** Who is logged in, or was until the login ended by itself. */
+/** The user who is logged in, or was until the login expired. */
 export const me = signal<Me | undefined>(undefined);
 
 const role = computed(() => me.value?.role);
@@ -18,10 +18,10 @@ export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
 
-/** What a proxy answered in place of the gateway while that is unreachable. */
+/** Status of a proxy that answers in place of the gateway while that is unreachable. */
 export const answeredByProxy = signal<string | undefined>(undefined);
 
-/** What the page itself did wrong before it could ask the gateway. */
+/** Fault of the page before it could send a request. */
 export const pageFault = signal<string | undefined>(undefined);
 
 /** Why somebody who did not log out is asked for a login. */
@@ -36,14 +36,14 @@ whenRefused((status) => {
   void look();
 });
 
-/** Kept in the browser: whoever was logged in here probably still is, so the claim is not read first. */
+/** Kept in the browser: a user who was logged in here probably still is, so the claim is not read first. */
 const LOGGED_IN = 'logged-in';
 const NAME = 'login-name';
 
 /** Whether somebody was logged in here when the browser last knew. */
 export const wasLoggedIn = (): boolean => localStorage.getItem(LOGGED_IN) !== null;
 
-/** Who logged in last in this browser. */
+/** Name of the last user of this browser. */
 export const lastName = (): string => localStorage.getItem(NAME) ?? 'installer';
 
 function leave(): void {
@@ -74,7 +74,7 @@ export async function look(): Promise<void> {
   try {
     if (!wasIn) {
       const { claimed, logged_in: isLoggedIn = false } = await readClaim();
-      // Who it is, is asked only where there is an answer: browsers list a refusal as an error of the page.
+      // The user is read only where there is an answer: browsers list a refusal as an error of the page.
       if (!claimed || !isLoggedIn) {
         state.value = claimed ? 'logged-out' : 'unclaimed';
         return;

@@ -1,4 +1,4 @@
-/** What the console reads of the API's answers: the shapes by which the gateway answers, under short names. */
+/** Shapes of the API's answers that the console reads, under short names. */
 import type { CompiledManifest } from '../capabilities/blueprints/manifest.ts';
 import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
 import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
@@ -84,7 +84,7 @@ export interface Health {
 export type { DocumentOnWire as DeviceDocument } from '../capabilities/documents/schema.ts';
 export type Device = Omit<DeviceOnWire, 'manifest'>;
 export type DeviceWithManifest = Device & { manifest: CompiledManifest };
-/** Of a device that is known already. */
+/** An entry of a device that is known from the context. */
 export type LogEntry = Omit<LogEntryOnWire, 'device_id' | 'timestamp'>;
 export type RuleScript = Rule['script'];
 export type DryRunEntry = DryRunReport['entries'][number];

@@ -14,7 +14,7 @@ export function siteName(): string {
   return site.value?.name ?? UNNAMED;
 }
 
-/** What is stored now. */
+/** Takes over the stored site. */
 export function takeSite(stored: Site): void {
   site.value = stored;
   zone.value = stored.timezone;

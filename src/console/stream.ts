@@ -31,7 +31,7 @@ export class ChangingStream<Message> {
   #silence: ReturnType<typeof setTimeout> | undefined;
   #delayMs: DurationMs = RETRY_FIRST_MS;
   #heardAtMs: MonotonicMs = 0;
-  /** By the wall clock, which goes on while the machine sleeps. */
+  /** Measured by the wall clock, which goes on while the machine sleeps. */
   #heardAtDateMs: EpochMs = 0;
   #isEnded = false;
 

@@ -1,6 +1,6 @@
 /**
- * Numbers as people type them, in fields of text: a field of the kind `number` takes a comma away without a word where
- * the browser speaks another language than its reader, and 3,5 becomes 35.
+ * Numbers as people type them, in fields of text: a field of the kind `number` drops a comma silently where the browser
+ * has another language than its user, and 3,5 becomes 35.
  */
 import { language, say } from './words/index.ts';
 
@@ -11,7 +11,7 @@ const MARK = language === 'de' ? '[.,]' : '[.]';
 const DIGITS = `(?:[0-9]+(?:${MARK}[0-9]*)?|${MARK}[0-9]+)(?:[eE][\\-+]?[0-9]+)?`;
 const WHOLE = new RegExp(`^${SIGN}${DIGITS}$`);
 
-/** What the text says; undefined: no number. */
+/** The number in the text; undefined: none. */
 export function typedNumber(text: string): number | undefined {
   const trimmed = text.trim();
   const value = WHOLE.test(trimmed) ? Number(trimmed.replace(',', '.').replaceAll('−', '-')) : Number.NaN;

@@ -1,6 +1,6 @@
 /** Units as people write them, from the codes that blueprints use (docs/interface/blueprints.md#units). Pure. */
 
-/** What is not written as its code. */
+/** Values that are not written as their codes. */
 const WRITTEN: Readonly<Record<string, string>> = {
   '1': '',
   Cel: '°C',

@@ -148,7 +148,7 @@ export class Calls {
   }
 }
 
-/** What came, or why nothing did. */
+/** The result, or the reason why there is none. */
 function outcomeOf(result: CallResult): Pick<Exchange, 'received' | 'error'> {
   if (result.kind === 'fault') return { error: result.fault.text };
   if (result.kind === 'bytes') return { received: result.bytes };

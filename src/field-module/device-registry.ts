@@ -70,7 +70,7 @@ export function createDeviceRegistry(options: {
 interface CommandOptions {
   registry: Pick<DeviceRegistry, 'get' | 'restart'>;
   respond: (channelId: string, text: string) => void;
-  /** The request has no id, so nobody can be answered. */
+  /** The request has no id, so there is nobody to answer. */
   onUnreadable: (channelId: string) => void;
 }
 

@@ -75,7 +75,7 @@ export class DeviceScripts {
         onOver: () => calls.release(run.number),
         onThreadLost: (loss) => {
           calls.release(run.number);
-          // In the middle of a slice the culprit is known; otherwise all scripts pause.
+          // In the middle of a slice the cause is known; otherwise all scripts pause.
           if (loss.culprit === undefined) events.onThreadLost('unknown', reasonOf(loss));
           else if (loss.culprit === run.number) events.onThreadLost('itself', reasonOf(loss));
           else events.onThreadLost('neighbour', 'a script beside it was stuck and its thread was ended');

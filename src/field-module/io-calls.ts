@@ -23,7 +23,7 @@ export class IoCalls {
     this.#limits = options.limits;
   }
 
-  /** `isWanted`: whoever asks still waits for it. Rejects only with faults of this program. */
+  /** `isWanted`: the caller still waits for it. Rejects only with faults of this program. */
   async can(
     run: number,
     port: string,

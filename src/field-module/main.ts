@@ -38,7 +38,7 @@ const HELP = `Runs a communication module: Lua scripts of devices, Modbus, seria
 The gateway starts its built-in module by itself.
 `;
 
-/** What the program was started with, and when it shall end. */
+/** Settings of the program, and the signal that ends it. */
 type Orders = Awaited<ReturnType<typeof ordersOfParent>>;
 
 /** The command line makes no sense. */
@@ -75,7 +75,7 @@ async function orders(): Promise<Orders | undefined> {
   return { configuration, level, stopRequested: stop.promise, close: () => undefined };
 }
 
-/** @throws Error that names the file, for whoever reads the log of the service */
+/** @throws Error naming the file, for the reader of the service log */
 function configurationOf(path: string): ModuleConfiguration {
   // Reading a pipe would block before the fault is reported.
   if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);

@@ -1,4 +1,4 @@
-/** What a communication module gets at its start: the address of the gateway, and its ports. */
+/** Start configuration of a communication module: the address of the gateway, and its ports. */
 import { messageOf } from '../lib/errors.ts';
 import { isSerialServer, parseSerialServer, serialServerPath } from '../lib/address.ts';
 import { IO_PORT_KINDS } from '../protocol/module.ts';

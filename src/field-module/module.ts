@@ -55,7 +55,7 @@ export class CommunicationModule {
   readonly #publisher: Publisher;
   readonly #gatewayTime: GatewayTime;
   #surroundings = AT_START;
-  /** What was last logged about the clock, and the timer of the next look. */
+  /** The last log entry about the clock, and the timer of the next look. */
   #isClockTold = true;
   #doubt: Timer | undefined;
   /** Whether the gateway lets it run scripts, or another module with its credentials; open on each new connection. */
@@ -282,7 +282,7 @@ export class CommunicationModule {
       if (nowMs - sinceMs <= this.#limits.module.answerMs) carryOut(nowMs - sinceMs);
   }
 
-  /** Runs nothing until the gateway accepts it; the channel goes on asking. */
+  /** Runs nothing until the gateway accepts it; the channel keeps asking. */
   #rest(reason: string): void {
     this.#standing = 'refused';
     this.#early = [];

@@ -202,7 +202,7 @@ function outcome(problem: string | undefined): CallResult {
   return problem === undefined ? { kind: 'done' } : fault(problem, 2);
 }
 
-/** The gateway's broker speaks 3.1.1, and its box may be called by any name or address. */
+/** The gateway's broker supports MQTT 3.1.1, and its box may have any name or address. */
 function gatewayOptions(connection: ConnectionConfiguration, host: string): BrokerOptions {
   const { protocol, port, username, password, key, cert, ca } = clientOptions(connection, host);
   const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -219,7 +219,7 @@ export class GatewayLink {
   }
 }
 
-/** Of CONNACK: bad user name or password, and not authorized. */
+/** Codes of CONNACK: bad user name or password, and not authorized. */
 const REFUSALS: ReadonlySet<unknown> = new Set([4, 5]);
 
 /** For people who read the log of a board. */

@@ -131,7 +131,7 @@ export class ScriptLifecycle {
     this.tryStart();
   }
 
-  /** Executions that nobody can carry out are answered at once. */
+  /** Executions that cannot be carried out are answered at once. */
   command(given: GivenCommand): void {
     const { id } = given;
     if (this.#run === undefined) return this.#refuse(id, 'script is not running');

@@ -1,6 +1,6 @@
 /**
- * Carries out the calls of scripts on raw serial ports. A script that has written has the port to itself until it has read
- * the answer, so that nobody else on the line gets it; in a transaction, until that is over.
+ * Carries out the calls of scripts on raw serial ports. A script that has written has the port to itself until it has
+ * read the answer, so that no other script gets it; in a transaction, until that is over.
  */
 import { Buffer } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,7 +11,7 @@ import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } fr
 import { fault } from './io-calls.ts';
 import type { CallResult, SerialOperation } from './thread-messages.ts';
 
-/** The run that asks, and until when it waits: nobody would see what is done later. */
+/** The run that asks, and until when it waits: a later result would be lost. */
 export interface Asker {
   run: number;
   /** Neither is the script over nor the call given up. */
@@ -133,7 +133,7 @@ interface HoldingOptions extends SerialCallsOptions {
 /** A port that one script has to itself, for a question or a transaction. What it does there happens one after another. */
 class Holding {
   readonly run: number;
-  /** Of the transaction; undefined: a question, whose answer any task of the script may read. */
+  /** Task of the transaction; undefined: a question, whose answer any task of the script may read. */
   readonly task: number | undefined;
   readonly #options: HoldingOptions;
   #limit: Timer | undefined;
@@ -174,7 +174,7 @@ class Holding {
     return done;
   }
 
-  /** What is written after the answer was read, or with other settings, is another question. */
+  /** A write after the answer was read, or with other settings, is another question. */
   endQuestion(wanted: SerialSettings): void {
     if (this.task !== undefined) return;
     if (this.#isRead || !isDeepStrictEqual(wanted, this.#options.turn.settings)) void this.end();
@@ -202,7 +202,7 @@ function silenceMs({ settings }: SerialTurn): DurationMs {
   return PAUSE_MS + PAUSE_CHARACTERS * characterMs(settings);
 }
 
-/** Nothing is read after the call is given up: those bytes would be lost to others. */
+/** Stops reading when the call is given up: bytes read later would be lost to others. */
 async function operate(
   turn: SerialTurn,
   operation: RawOperation,

@@ -38,7 +38,7 @@ export interface GivenCommand {
   waitedMs: DurationMs;
 }
 
-/** What the gateway asks a script about its configuration, and what it is answered. */
+/** Questions of the gateway to a script about its configuration, and their answers. */
 export type Question = ToModule & { type: 'configuration_check' | 'configuration_read' };
 export type QuestionAnswer = FromModule & { type: 'configuration_verdict' | 'configuration_values' };
 
@@ -84,7 +84,7 @@ export type ScriptEvent =
   | { kind: 'running' }
   /** The script is over. */
   | { kind: 'failed'; reason: FailureReason; message: string }
-  /** Of a device that is traced. */
+  /** An exchange of a device that is traced. */
   | { kind: 'exchange'; exchange: Exchange }
   | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
   | ({ kind: 'log' } & DeviceLogEntry)
@@ -207,7 +207,7 @@ export function canonicalValues(values: Record<string, unknown> | undefined): st
   return exactJson(values === undefined ? [] : Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Where no script answers, values that are to be written go through, and values that are stored count. */
+/** Without an answer of a script, values are written without its judgement, and stored values count. */
 export function noAnswer({ type, id }: Question): QuestionAnswer {
   return { type: type === 'configuration_check' ? 'configuration_verdict' : 'configuration_values', id };
 }

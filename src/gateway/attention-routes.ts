@@ -1,4 +1,4 @@
-/** What an owner's first page says of rules, backups and users, in one answer instead of four lists. */
+/** Rules, backups and users on an owner's first page, in one answer instead of four lists. */
 import { roleIncludes } from '../lib/role.ts';
 import { route, type Route } from '../platform/http/index.ts';
 import { attentionShape } from '../capabilities/appliance/index.ts';

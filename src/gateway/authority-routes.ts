@@ -39,7 +39,7 @@ export function authorityRoutes(caPem: string | undefined): Route[] {
     });
   return [
     file('pem', 'application/x-pem-file', (pem) => pem),
-    // What operating systems and browsers open with a question whether to trust it.
+    // Form of a certificate that operating systems and browsers open with the question whether to trust it.
     file('crt', 'application/x-x509-ca-cert', derOf),
   ];
 }

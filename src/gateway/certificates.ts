@@ -56,7 +56,8 @@ async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions
       },
     );
     if (config.http) return undefined;
-    // Nothing would be served at all. A refusal of the system, such as a full disk, may be over at the next start.
+    // Without listeners there is no service. A refusal of the system, such as a full disk, may be over at the next
+    // start.
     if (!isLasting(error)) throw asSystemFault(error);
     throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }

@@ -1,4 +1,4 @@
-/** What lies in the data folder, for the status of the gateway. */
+/** Content of the data folder, for the status of the gateway. */
 import { join } from 'node:path';
 import { inWords, unlessRefused } from '../lib/system-fault.ts';
 import { type LocalCopy, localCopies } from '../platform/sqlite/index.ts';

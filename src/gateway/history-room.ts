@@ -192,7 +192,7 @@ interface HistoryUse {
   maxBytes: number;
   /** Used on the disk now. */
   usedBytes: number;
-  /** Of that, files that were set aside and are not written any more. */
+  /** Bytes of files that were set aside and are not written any more; included in the total. */
   setAsideBytes: number;
   /** Write-ahead log of history.db, at its largest. */
   logBytes: number;

@@ -238,7 +238,8 @@ function openStateDatabase(
   return { state, stateUpkeep };
 }
 
-// What a start found missing at the end of a write-ahead log: named in the service log, and an alert for some days.
+// Findings of a start at the end of a write-ahead log, when changes are missing: reported in the service log, and as an
+// alert for some days.
 
 /** In the data folder. Whoever removes it ends the alert. */
 const NOTE = 'changes-lost.json';
@@ -294,7 +295,7 @@ function lossesOf({ config, log }: Options): readonly Loss[] {
   return Array.isArray(note) ? (note as Loss[]) : [];
 }
 
-// What was made by a wrong clock gets its true moment once the clock is right: in state.db, and in memory.
+// Stamps of a wrong clock are corrected once the clock is right: in state.db, and in memory.
 
 /** Their capabilities correct more than a moment: ends of tokens, and the order of commands and their responses. */
 const CORRECTED_ELSEWHERE = ['access_token', 'execution'];
@@ -304,7 +305,7 @@ interface Holder {
   restamp(correction: StampCorrection): void;
 }
 
-/** To be called before rows are read; those who keep them in memory join the returned list. */
+/** To be called before rows are read; owners of rows in memory join the returned list. */
 export function keepRowStamps({ options, state }: Infrastructure, started: StartedHook): Holder[] {
   const { clock, log } = options;
   const restampRows = rowStampsOf(state, CORRECTED_ELSEWHERE);

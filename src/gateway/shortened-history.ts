@@ -13,9 +13,9 @@ import type { Log } from '../platform/log/index.ts';
 const SHORTENED_HISTORY_NOTE = 'history-shortened.json';
 
 interface Note {
-  /** Of the last removal. */
+  /** Time of the last removal. */
   atMs: EpochMs;
-  /** Of the first one that followed the one before within a month. */
+  /** Time of the first removal that followed the one before within a month. */
   sinceMs?: EpochMs;
 }
 
@@ -29,7 +29,7 @@ interface ShortenedHistoryOptions {
 export class ShortenedHistory {
   readonly #options: ShortenedHistoryOptions;
   readonly #path: string;
-  /** Of each part, as it last said. */
+  /** Latest count of each part. */
   readonly #counts: number[] = [];
   #removedMs: MonotonicMs = -Infinity;
   #sinceMs: MonotonicMs = -Infinity;

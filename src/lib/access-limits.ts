@@ -8,9 +8,9 @@ export const AUTH_LIMITS = {
   users: 100,
   /** Integrations, scripts and phones of one site; revoking one reads all of them. */
   tokens: 1_000,
-  /** Of these, those of one person, or of one program and the programs that it made tokens for. */
+  /** Tokens of one person, or of one program and the programs that it made tokens for; part of the total. */
   tokensPerPerson: 100,
-  /** Of these, those that its tokens made, so that a token leaves its person room. */
+  /** Tokens made by a person's tokens, so that a token leaves its person room; part of those of the person. */
   tokensByTokens: 50,
   /** A token that never expires has no lifetime; the interface cannot write moments beyond the year 9999. */
   tokenLifetimeMaxMs: 100 * 365 * 86_400_000,
@@ -58,12 +58,12 @@ export const AUDIT_LIMITS = {
   lifetimeMs: 90 * 86_400_000,
   /** 20 MiB; a program that sends a command every second fills it in a day. */
   entries: 100_000,
-  /** Of these, entries of rules and device scripts, so that they cannot displace those of people. */
+  /** Entries of rules and device scripts, so that they cannot displace those of people; part of the total. */
   automaticEntries: 50_000,
   /** Refusals of one person, rule, device or unauthenticated address that are kept individually, so that they hide no others. */
   refusalsOfOne: 10,
   refusalsOfOnePerHour: 6,
-  /** Of all unauthenticated addresses together, so that they cannot displace changes. */
+  /** Refusals of all unauthenticated addresses together, so that they cannot displace changes. */
   refusalBurst: 100,
   refusalsPerHour: 60,
   /** Subjects that are counted individually; the one that was refused longest ago is then counted with the others. */

@@ -63,7 +63,7 @@ export interface SerialServer {
   port: number;
 }
 
-/** All mean the bytes of a serial line over TCP; whoever reads them knows whether they are Modbus RTU. */
+/** All mean the bytes of a serial line over TCP; the caller knows whether they are Modbus RTU. */
 const SCHEME = /^\s*(socket|rtu\+tcp|tcp\+serial):\/\//i;
 
 /** Whether it names a serial server, rightly or not. */

@@ -70,6 +70,6 @@ export const NOTIFICATION_LIMITS = {
   testBurst: 3,
   testsPerMinute: 6,
   deliveryItems: 50,
-  /** Of each channel. */
+  /** Deliveries kept for each channel. */
   deliveriesKept: 200,
 } as const;

@@ -23,8 +23,8 @@ export class Batcher<Item> {
 }
 
 /**
- * Takes items that came together one by one, each once the promises that the item before settled have run: a caller that
- * waits for an answer goes on before the items behind that answer are looked at, as if each had come alone.
+ * Takes items that arrived together one by one, each after the promises of the item before have run: a caller that
+ * waits for an answer goes on before the items behind that answer are handled, as if each had arrived alone.
  */
 export class OneByOne<Item> {
   readonly #take: (item: Item) => void;

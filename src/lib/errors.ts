@@ -6,7 +6,7 @@
 import type { Role } from './role.ts';
 import type { DurationS } from './time.ts';
 
-/** What went wrong in one word; `platform/http` owns the mapping to a status. */
+/** Kind of an error in one word; `platform/http` owns the mapping to a status. */
 export type ErrorKind =
   | 'invalid_argument'
   | 'unauthenticated'

@@ -17,7 +17,7 @@ export class JsonExcess extends Error {}
 
 /** Says where a text stops being JSON; repeats nothing of it, because it may be secret. */
 export class JsonFault extends SyntaxError {
-  /** Of the first token that is not allowed; the length of a text that ends too early. */
+  /** Offset of the first token that is not allowed; the length of a text that ends too early. */
   readonly offset: number;
 
   constructor(offset: number, length: number) {
@@ -137,7 +137,7 @@ export function isInt64(value: bigint): boolean {
 interface UnstorableNumber {
   /** Names and positions from the outside, joined by dots; empty for the value itself. */
   path: string;
-  /** Of more than 64 bits; else a number that is not finite. */
+  /** True for an integer of more than 64 bits; false for a number that is not finite. */
   isInteger: boolean;
 }
 
@@ -180,7 +180,7 @@ function quickJson(value: unknown): string | undefined {
   }
 }
 
-/** Of a float so large JavaScript writes the fewest digits that tell it apart, and fills up with zeros. */
+/** JavaScript writes a float so large with the fewest digits that identify it, and fills up with zeros. */
 function isLarge(item: unknown): item is bigint | number {
   return typeof item === 'bigint' || (Number.isInteger(item) && !Number.isSafeInteger(item));
 }
@@ -205,7 +205,7 @@ type Expected = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'rest'
 const WORD = /true|false|null|-?(?:0(?!\d)|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const CLOSING: Record<string, string> = { '{': '}', '[': ']' };
 
-/** Of the first token at which `text`, which is no JSON, stops being JSON. */
+/** Offset of the first token at which `text`, which is no JSON, stops being JSON. */
 function faultOffset(text: string): number {
   const open: string[] = [];
   let expected: Expected = 'value';

@@ -133,7 +133,7 @@ const VALUES = {
     bufferedResponseBytes: 8 * 1_048_576,
     /** Measured: filtering a site-wide list by state or name over so many took 13 ms on x64. */
     executions: 50_000,
-    /** Of all devices, kept when the room for state on a full disk becomes scarce. */
+    /** Executions of all devices that are kept when the room for state on a full disk becomes scarce. */
     executionsWhenScarce: 1_000,
     /** Executions deleted at once, each with up to `responsesPerExecution` rows. */
     deletedAtOnce: 20,
@@ -229,7 +229,7 @@ const VALUES = {
     /** Source: decision 0002: adaptive window of the group commit. */
     windowMinMs: 10,
     windowMaxMs: 1_000,
-    /** Of values that the gateway and modules measure of themselves: each commit costs the card four pages. */
+    /** Window for values that the gateway and modules measure of themselves: each commit costs the card four pages. */
     unawaitedWindowMs: 60_000,
     /** Part of the longest window left for the sync itself. */
     syncAllowanceMs: 100,
@@ -271,7 +271,7 @@ const VALUES = {
     stopMs: 2_000,
     termMs: 500,
     reapMs: 500,
-    /** A program that nobody needs ends after this, so that trying things out does not start it each time. */
+    /** An unused program ends after this, so that trying things out does not start it each time. */
     idleMs: 30_000,
     /** One message between programs: a payload from a device with its surroundings. */
     messageBytes: 1_048_576,

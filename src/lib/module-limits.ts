@@ -67,16 +67,22 @@ export const FIELD_LIMITS = {
   /** Monitors and queues of one script, and the frames that they can hold together: 2 MiB. */
   canMailboxes: 64,
   canFramesKept: 16_384,
-  /** Of the older generation, which takes everything that comes: 4 s of a full bus at 125 kbit/s. */
+  /**
+   * Frames kept for a script of the older generation, which gets everything that arrives: 4 s of a full bus at 125
+   * kbit/s.
+   */
   canRowFrames: 4_096,
 } as const;
 
 /** Field traces: what devices asked and were answered, kept for people who look for a fault. */
 export const TRACE_LIMITS = {
-  /** A trace ends by itself: somebody forgets it. */
+  /** A trace ends by itself, since it is easily forgotten. */
   durationMs: 900_000,
   durationMsMax: 3_600_000,
-  /** Of one device; a template device with ten requests a second fills it in two minutes, and the oldest are dropped. */
+  /**
+   * Entries of one device; a template device with ten requests a second fills it in two minutes, and the oldest are
+   * dropped.
+   */
   entries: 1_000,
   /** Requests and answers of one device together. */
   bytes: 262_144,

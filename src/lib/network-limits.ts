@@ -40,7 +40,7 @@ export const NETWORK_LIMITS = {
     connectionsPerAddress: 400,
     /** Sockets that one token keeps when there is no room; the others give way like those without a token. */
     connectionsPerIdentity: 200,
-    /** Of one address; a program that opens a connection for each request stays far below. */
+    /** Connections from one address; a program that opens a connection for each request stays far below. */
     connectsPerSecond: 200,
     connectBurst: 2_000,
     /** Nesting of a JSON body; code that walks deeper ones would overflow its stack. */
@@ -73,11 +73,11 @@ export const NETWORK_LIMITS = {
   webSocket: {
     /** Source: docs/interface/http.md#streams. */
     connections: 200,
-    /** That one token keeps when all places are taken; further ones give way to others. */
+    /** Connections that one identity keeps when all places are taken; further ones give way to others. */
     connectionsPerIdentity: 100,
-    /** Of these, those of one token among several of a person. */
+    /** Connections of one token among several of a person; part of the above. */
     connectionsPerToken: 50,
-    /** The same of one remote address. */
+    /** The same for one remote address. */
     connectionsPerAddress: 150,
     /** Source: docs/interface/http.md#streams: frame from a client. */
     inboundFrameBytes: 65_536,
@@ -103,7 +103,7 @@ export const NETWORK_LIMITS = {
   mdns: {
     /** RFC 6762 section 17. */
     packetBytes: 9_000,
-    /** Of one network, so that a flood costs no more. */
+    /** Packets of one network, so that a flood costs no more. */
     packetsPerSecond: 50,
     packetBurst: 200,
     /** Networks of one machine; more are bridges of containers. */
@@ -116,7 +116,7 @@ export const NETWORK_LIMITS = {
     /** How often it is logged that a network cannot be joined. */
     sameWarningMs: 3_600_000,
   },
-  /** Of connections to brokers of others. */
+  /** Connections to brokers of others. */
   mqttClient: {
     /** Largest packet that a broker may send; a request of a target has at most a quarter. */
     packetMaxBytes: 262_144,
@@ -173,9 +173,9 @@ export const NETWORK_LIMITS = {
     /** A message so soon after the last acknowledgement has waited for it; so often in a row is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,
-    /** And at most, after it was chance again and again: a minute at one message a second. */
+    /** Largest number in a row, reached after repeated false guesses: a minute at one message a second. */
     awaitedInRowMax: 64,
-    /** But a client that sends every second does not wait, although its acknowledgement comes just before. */
+    /** A client that sends every second does not wait, although its acknowledgement arrives just before. */
     steadyMs: 970,
     /** A client that was silent for so long sends rarely; so many of them in `rareWindowMs` are acknowledged at once. */
     rareMs: 400,

@@ -14,7 +14,7 @@ const SIZES: Readonly<Record<string, number>> = {
 /** Registers that a value takes; `string8` takes eight. */
 export const registersOf = (type: string): number => SIZES[type] ?? Number(type.replace('string', ''));
 
-/** What the words of a value mean, the first word the highest unless told otherwise. */
+/** The value of the words of a register, the highest word first unless another order is given. */
 export function valueOfWords(
   words: readonly number[],
   type: string,

@@ -29,7 +29,7 @@ const PLAIN = /[^"'\\\p{Cc}]+/uy;
 const ESCAPE = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y;
 
 /**
- * Undefined when the text has more faults than these: then nobody knows what was meant. Texts that are JSON come back with
+ * Undefined when the text has more faults than these: then its meaning is unknown. Texts that are JSON come back with
  * the same meaning, but slowly: to be called when they were refused.
  */
 export function repairedJson(text: string): RepairedJson | undefined {
@@ -162,7 +162,7 @@ class Repair {
     return this.#taken(BARE).trim();
   }
 
-  /** What a sticky pattern matches from here on; empty when it does not. */
+  /** The text that a sticky pattern matches from here on; empty when it does not. */
   #taken(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
     const [taken = ''] = pattern.exec(this.#text) ?? [];

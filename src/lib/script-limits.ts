@@ -87,10 +87,10 @@ export const SCRIPT_LIMITS = {
     sockets: {
       /** Connections and sockets of one script; beyond it the one that was not used for longest is closed. */
       open: 16,
-      /** Of TCP: bytes that wait for the script, then the device waits; and one write. */
+      /** TCP: bytes that wait for the script, after which the device has to wait; also the largest write. */
       bufferBytes: 65_536,
       writeBytes: 65_536,
-      /** Of WebSocket. */
+      /** WebSocket. */
       messageBytes: 1_048_576,
       datagramBytes: 8_192,
       /** Messages and datagrams that wait for the script. */
@@ -129,7 +129,7 @@ export const SCRIPT_LIMITS = {
     planStepMaxS: 604_800,
     /** What a plan has said of the time that is over is kept for the longest day. */
     planKeptS: 90_000,
-    /** With the time of a command the safe one is at the device within a minute. */
+    /** With the time limit of a command, the safe command reaches the device within a minute. */
     graceMs: 45_000,
     pauseMs: 1_000,
     retryMs: 10_000,
@@ -249,7 +249,7 @@ export const SCRIPT_LIMITS = {
       /** Entries of one kind in the answer, and bytes of all entries, which fit one message to the gateway. */
       entriesOfKind: 500,
       entriesBytes: 524_288,
-      /** Of a stored value or an address in the answer. */
+      /** Length of a stored value or an address in the answer. */
       textBytes: 1_024,
       /** Attributes whose samples are held, some hundred kilobytes each. */
       attributes: 256,

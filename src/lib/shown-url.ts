@@ -18,7 +18,7 @@ export function shownUrl(url: string): string {
   return hideIn(url, () => HIDDEN);
 }
 
-/** What `shownUrl` hides, for redaction of texts. */
+/** The parts that `shownUrl` hides, for redaction of texts. */
 export function hiddenParts(url: string): string[] {
   const parts: string[] = [];
   hideIn(url, (part) => {

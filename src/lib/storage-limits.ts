@@ -31,7 +31,7 @@ export const STORAGE_LIMITS = {
     readerLeavesMs: 2_000,
     /** After so long no further old backup is removed from the target; the next backup goes on. */
     removingMs: 300_000,
-    /** An upload that nobody took over by then is forgotten. */
+    /** An upload that was not taken over by then is deleted. */
     uploadKeptMs: 86_400_000,
     /** A stick that does not answer is not waited for when the gateway stops. */
     stopMs: 2_000,
@@ -73,7 +73,7 @@ export const STORAGE_LIMITS = {
     gapAfterDefaultS: 300,
     gapAfterMinS: 15,
     gapAfterMaxS: 7_200,
-    /** An evenly spread rise of a counter says little of the hours of a longer outage. */
+    /** An evenly spread rise of a counter is no measure of the hours of a longer outage. */
     bridgeS: 6 * 3_600,
     /**
      * More than any source of a single site has, and far below what the patterns for "not available" of 32 bits look
@@ -119,7 +119,7 @@ export const STORAGE_LIMITS = {
     topicLength: 512,
     payloadLength: 2_048,
     sparkplug: {
-      /** Of one message. */
+      /** Metrics of one message. */
       metricsMax: 500,
       /** Values that were measured longer ago are historical. */
       historicalAfterMs: 300_000,
@@ -138,7 +138,7 @@ export const STORAGE_LIMITS = {
       perMinuteMax: 600,
       /** Requests at once, after silence. */
       burst: 10,
-      /** A refused person learns the reason; a program that never stops is not answered for ever. */
+      /** A person learns the reason of a refusal; a program that never stops gets no answer after a while. */
       refusalBurst: 20,
     },
     /** Wait for deliveries under way when a target is closed, because a server may not answer. */
@@ -148,7 +148,10 @@ export const STORAGE_LIMITS = {
     retryMaxMs: 60_000,
     /** How often cursors are stored; after a power cut so much is sent again. */
     cursorIntervalMs: 10_000,
-    /** What a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
+    /**
+     * Samples that a target acknowledged in this time before its connection ended are sent again; VictoriaMetrics keeps
+     * 5 s of them in memory.
+     */
     resendMs: 20_000,
     /** For a person who wonders why a series is missing; further refusals are shown again. */
     refusalShownMs: 3_600_000,
@@ -156,7 +159,7 @@ export const STORAGE_LIMITS = {
     bytesPerSecondLeast: 1_024,
     bytesPerSecondMost: 1_073_741_824,
     processorPercentDefault: 50,
-    /** Of a folder: samples of so much time go to one file of each day. */
+    /** A folder: samples of so much time go to one file of each day. */
     pieceMinutesDefault: 60,
     pieceMinutesMax: 1_440,
     /** A larger file is finished before its time is over. */
@@ -178,7 +181,7 @@ export const STORAGE_LIMITS = {
     scarcePercent: 50,
     /** A file that is removed at a start on a full disk, to make room for log, its index, keys, codes. */
     startReserveBytes: 8 * 1_048_576,
-    /** Long enough for the next visit of somebody who looks once a week. */
+    /** Long enough for a person who looks once a week. */
     recoveryShownMs: 7 * 86_400_000,
     /** Damaged copies of state.db that are kept, as large as it is each. */
     damagedKept: 3,
@@ -187,7 +190,7 @@ export const STORAGE_LIMITS = {
     judgeIntervalMs: 60_000,
     /** Local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
-    /** What they may write to the card; larger copies are made less often, but once a day. */
+    /** Bytes that copies may write to the card; larger copies are made less often, but once a day. */
     copyBytesPerHour: 2 * 1_048_576,
     copyIntervalMaxMs: 86_400_000,
     copiesHourly: 12,
@@ -210,8 +213,8 @@ export const STORAGE_LIMITS = {
     deviceLogPercent: 20,
     ruleLogPercent: 5,
     /**
-     * What was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go, and then
-     * histories of other sites but the newest.
+     * Files that were set aside leave this part of the room to live data; beyond, damaged copies that were salvaged go
+     * first, then histories of other sites but the newest.
      */
     setAsidePercentMax: 50,
     /** Smaller changes, as part of the limit, are not reported. */

@@ -59,7 +59,7 @@ export function asSystemFault(error: unknown): unknown {
 /** Any error as a sentence for a person: the refusal of the disk or system, or else the text of the error. */
 export const inWords = (error: unknown): string => messageOf(asSystemFault(error));
 
-/** The same with what the system said, which names the file: for whoever has nothing but this sentence. */
+/** The same with the system's message, which names the file: for readers who have nothing but this sentence. */
 export function inWordsAndDetail(error: unknown): string {
   const [words, said] = [inWords(error), messageOf(error)];
   return words === said ? said : `${words} (${said})`;
@@ -79,7 +79,7 @@ function systemFaultOf(error: unknown): string | undefined {
 
 const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 
-/** What `read` returns, or what `refused` makes of the error when disk or system refuse it. @throws what else `read` throws */
+/** The result of `read`, or of `refused` for an error when disk or system refuse it. @throws other errors of `read` */
 export function unlessRefused<Result, Refused>(
   read: () => Result,
   refused: (error: unknown) => Refused,
@@ -98,7 +98,7 @@ export function isRefusal(error: unknown): boolean {
   return fault instanceof GatewayError ? fault.kind === 'unavailable' : hasCode(error, SYSTEM_CODE);
 }
 
-/** What the system calls its refusal, by the error or by one that it was caused by; undefined for other errors. */
+/** The system's code of an error or of one of its causes; undefined for other errors. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : undefined;

@@ -61,7 +61,7 @@ export function storedNameProblem(name: string, lengthMax: number): string | und
   return nameProblem(name);
 }
 
-/** What ends a line somewhere, or turns the direction of the text behind it. */
+/** Characters that end a line in some program, or turn the direction of the text behind them. */
 const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu;
 
 /** A text that others made up, in one line: it can neither begin a line nor a header of its own. */

@@ -110,7 +110,7 @@ export function formatTimestamp(epochMs: EpochMs): string {
 
 const UNIX_SECONDS = /^\d{1,12}(?:\.\d{0,9})?$/;
 
-/** What requests may say of a moment: RFC 3339, or Unix seconds as a number or text. `undefined`: neither. */
+/** A moment of a request: RFC 3339, or Unix seconds as a number or text. `undefined`: neither. */
 export function parseInstantMs(given: string | number): EpochMs | undefined {
   if (typeof given === 'number') return Number.isFinite(given) ? given * 1_000 : undefined;
   return UNIX_SECONDS.test(given) ? Number(given) * 1_000 : parseTimestampMs(given);

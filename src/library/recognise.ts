@@ -14,13 +14,13 @@ export interface RegisterRead {
   count: number;
 }
 
-/** What a device said. */
+/** Answers of a device. */
 export interface Evidence {
-  /** Of the common model of SunSpec. */
+  /** Identity from the common model of SunSpec. */
   sunspec?: { manufacturer?: string | undefined; model?: string | undefined } | undefined;
   /** Numbers of its SunSpec models. */
   models?: readonly number[] | undefined;
-  /** Of function 43/14. */
+  /** Identity from function 43/14. */
   identification?:
     | {
         vendor?: string | undefined;
@@ -36,7 +36,7 @@ export interface Evidence {
   services?: readonly { type: string; name: string }[];
 }
 
-/** How much a match says: a name more than a number, a number more than a range. */
+/** Weight of a match: a name counts more than a number, a number more than a range. */
 const STRENGTH = { none: 0, range: 1, number: 2, models: 3, name: 4 } as const;
 
 type RegisterTest = Extract<Recognition, { register: unknown }>['register'];
@@ -51,7 +51,7 @@ export function strengthOf(template: Template, evidence: Evidence): number {
   return strength < STRENGTH.models && isOfAnother(template.maker, evidence) ? STRENGTH.none : strength;
 }
 
-/** A device that names its maker is not recognised by a number as one of somebody else. */
+/** A device that names its maker is not recognised by a number as a device of another one. */
 function isOfAnother(maker: string, { sunspec, identification }: Evidence): boolean {
   const named = [sunspec?.manufacturer, identification?.vendor].filter((name) => name !== undefined);
   const [word = ''] = maker.toLowerCase().split(/[\s-]/);
@@ -89,7 +89,7 @@ function sunspecMatch(
   const isPresent = (numbers: readonly number[]): boolean =>
     models?.some((model) => numbers.includes(model)) === true;
   const [main, ...others] = modelsOf(template);
-  // What says nothing of its models is known by its maker alone, and what lacks its main model is another device.
+  // A device that lists no models is known by its maker alone, and one without the main model is another device.
   if (models === undefined && wanted.maker !== '*') return STRENGTH.name;
   if (main && !isPresent(main)) return STRENGTH.none;
   if (wanted.maker === '*') return STRENGTH.models;
@@ -150,7 +150,7 @@ function httpMatch(
   return isNamed ? STRENGTH.name : STRENGTH.none;
 }
 
-/** What stands at a path of a JSON text; undefined where there is nothing, or no JSON. */
+/** The value at a path of a JSON text; undefined where there is none, or no JSON. */
 function valueAt(text: string, path: string): unknown {
   let value: unknown;
   try {
@@ -169,7 +169,7 @@ function valueAt(text: string, path: string): unknown {
   return value;
 }
 
-/** What to ask devices for, so that this template could know one of its own. */
+/** Questions whose answers identify a device of this template. */
 export function questionsOf(template: Template): {
   reads: RegisterRead[];
   paths: string[];
@@ -224,9 +224,9 @@ const fieldRead = ({ kind, first, count }: RegisterField): RegisterRead => ({
 
 interface IdentityField {
   name: (typeof IDENTITY)[number];
-  /** Of Modbus. */
+  /** Register of a Modbus device. */
   field?: RegisterField;
-  /** Of HTTP, and the place in its answer. */
+  /** Path of an HTTP device, and the place in its answer. */
   path?: string;
   place?: string;
 }

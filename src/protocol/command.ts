@@ -32,7 +32,7 @@ const STATE_OF_WORD: ReadonlyMap<string, ResponseState> = new Map([
 /** Where older devices put the text of an error. */
 const MESSAGE_KEYS = ['reason', 'error', 'traceback'] as const;
 const NO_MESSAGE = 'The device reported an error without a message.';
-/** What is kept of the message when a payload is too large. */
+/** Kept part of the message when a payload is too large. */
 const KEPT_MESSAGE_BYTES = 4_096;
 
 /**

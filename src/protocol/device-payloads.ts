@@ -5,7 +5,7 @@
 import * as v from 'valibot';
 import { LOG_SEVERITIES } from './device-log.ts';
 
-/** What holds for all messages. */
+/** Rules for all messages. */
 export const DEVICE_INTERFACE = `Devices and communication modules as MQTT clients of the gateway, version 3.1.1. A client
 publishes below v1/from/{hardware_id}/ and subscribes below v1/to/{hardware_id}/ with its own hardware id only;
 anything else is dropped. Nothing is retained. Several sessions with the same credentials may be open
@@ -95,7 +95,7 @@ export const DEVICE_PAYLOADS = {
   configuration_read: configurationRead,
 };
 
-/** What the gateway sends to a device when it asked, and whenever a value is another one. */
+/** Configuration that the gateway sends to a device on request, and whenever a value changes. */
 export const CONFIGURATION: DevicePayload = {
   about:
     'All groups of the configuration with the values that count, sensitive ones included; parameters with ' +
@@ -107,7 +107,7 @@ export const CONFIGURATION: DevicePayload = {
   examples: [{ connection: { address: 'tcp://192.168.0.10:502', unit_id: 1 }, limits: {} }],
 };
 
-/** What the gateway sends to a device. */
+/** Command that the gateway sends to a device. */
 export const COMMAND_REQUEST: DevicePayload = {
   about: 'Has exactly these keys. It is sent to the sessions that are connected now and never again.',
   schema: v.strictObject({

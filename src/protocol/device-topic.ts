@@ -1,19 +1,19 @@
 /** Topics of devices. Source: docs/interface/mqtt-devices.md#topics. Pure. */
 
-/** An address is one device: the hardware that connects, and the channel it speaks on. */
+/** The address of one device: the connected hardware, and the channel of its messages. */
 interface DeviceAddress {
   hardwareId: string;
   channelId: string;
 }
 
 interface DeviceTopic extends DeviceAddress {
-  /** What follows the address: `v1/telemetry`. */
+  /** The part behind the address: `v1/telemetry`. */
   subject: string;
 }
 
 export type DeviceSubject = 'telemetry' | 'properties' | 'logs' | 'command_responses' | 'configuration_read';
 
-/** What devices say, by the subject of their topics; two subjects of one kind mean the same. */
+/** Messages of devices, by the subject of their topics; two subjects of one kind mean the same. */
 export const DEVICE_SUBJECTS: ReadonlyMap<string, DeviceSubject> = new Map([
   ['v1/telemetry', 'telemetry'],
   ['v1/register', 'properties'],

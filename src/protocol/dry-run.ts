@@ -14,7 +14,7 @@ export interface DryRunPeriod {
   toMs: EpochMs;
 }
 
-/** What was recorded, and what can be judged without doing it; errors are texts as for rules. */
+/** Recorded facts, and requests that can be judged without effect; errors are texts as for rules. */
 export interface RecordedMethods {
   /**
    * Samples of an attribute by name or alias, later than `afterMs` and up to `toMs`, in order of time and as many
@@ -31,7 +31,7 @@ export interface RecordedMethods {
   };
   /** An error when the command or its arguments would be refused whatever the state of the device. */
   check_command: { deviceId: string; name: string; arguments: Record<string, JsonValue> };
-  /** The same of a request for an output: the commands as they would be sent. */
+  /** The same for a request for an output: the commands as they would be sent. */
   check_output: OutputParameters;
 }
 
@@ -88,7 +88,7 @@ export type DryRunKind = (typeof DRY_RUN_KINDS)[number];
 
 /** `failed`: it does not compile, or had to be ended with its thread. */
 export const DRY_RUN_ENDS = ['period_ended', 'finished', 'failed', 'limit_reached'] as const;
-/** What was used up: steps of virtual time, or time of the machine. */
+/** The limit that was reached: steps of virtual time, or time of the machine. */
 export const DRY_RUN_LIMITS = ['steps', 'time'] as const;
 
 export interface DryRunReport {
@@ -99,6 +99,6 @@ export interface DryRunReport {
   endedAtMs: EpochMs;
   /** In order. */
   entries: DryRunEntry[];
-  /** Of each kind, including those that are not in `entries` because there were too many. */
+  /** Number of entries of each kind, including those that are not in `entries` because there were too many. */
   counts: Partial<Record<DryRunKind, number>>;
 }

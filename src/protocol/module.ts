@@ -27,12 +27,12 @@ export const MODULE_NODE_OPTIONS: readonly string[] = [
   '--optimize-for-size',
 ];
 
-/** The channel on which a module speaks for itself. */
+/** The channel of a module's own messages. */
 export const MODULE_CHANNEL = 'ucm';
 /** Last part of the topic, the same in both directions. */
 export const MODULE_SUBJECT = 'v1/module';
 
-/** Where the gateway speaks to the module. */
+/** The topic on which the gateway sends to the module. */
 export function moduleTopic(hardwareId: string): string {
   return deviceTopic({ hardwareId, channelId: MODULE_CHANNEL }, MODULE_SUBJECT);
 }
@@ -77,7 +77,7 @@ const assignment = v.object({
   assignment_count: v.optional(wholeNumber),
   /** The compiled Lua file. */
   script: content,
-  /** What the runtime must know of the blueprint: `BlueprintFacts` as JSON. */
+  /** Facts about the blueprint that the runtime needs: `BlueprintFacts` as JSON. */
   facts: content,
 });
 
@@ -154,7 +154,7 @@ const TO_MODULE = v.variant('type', [
   message('restart', {
     /** Absent: every script. */
     channel_id: v.optional(identifier),
-    /** Of the device: assignments with this number start its script no second time. */
+    /** Counter of the device: assignments with the same number do not start its script again. */
     assignment_count: v.optional(wholeNumber),
   }),
   /** Looks for units behind an address or on a serial line, in order; a single unit is asked more thoroughly. */
@@ -162,7 +162,7 @@ const TO_MODULE = v.variant('type', [
     id: identifier,
     /** As scripts write it: `tcp://host:port`, `port://name`. */
     uri: v.pipe(v.string(), v.maxLength(255)),
-    /** Of a serial line; absent: as the port is set. */
+    /** Settings of a serial line; absent: as the port is set. */
     baud_rate: v.optional(v.pipe(v.number(), v.integer(), v.minValue(50), v.maxValue(4_000_000))),
     data_bits: v.optional(v.picklist([5, 6, 7, 8])),
     parity: v.optional(v.picklist(['N', 'E', 'O'])),
@@ -172,7 +172,7 @@ const TO_MODULE = v.variant('type', [
     timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.field.scanAnswerMsMax)),
     /** Registers to read of each unit that is there. */
     reads: v.optional(v.pipe(v.array(scanRead), v.maxLength(LIMITS.field.scanReads))),
-    /** Nothing but `reads`: somebody looks at them again and again. */
+    /** True when only `reads` are wanted, because the values are polled. */
     only_reads: v.optional(v.boolean()),
     /** Whether to follow its chain of SunSpec models. */
     models: v.optional(v.boolean()),
@@ -185,9 +185,9 @@ const TO_MODULE = v.variant('type', [
   }),
   message('answer', {
     id: identifier,
-    /** Of `storage_read`; absent when there is no such key. */
+    /** Answer to `storage_read`; absent when there is no such key. */
     value: v.optional(storageValue),
-    /** Of `command`. */
+    /** Answer to `command`. */
     state: v.optional(v.picklist(['completed', 'error'])),
     payload: v.optional(table),
     /** The request failed; a sentence for the script. */
@@ -217,7 +217,7 @@ const FROM_MODULE = v.variant('type', [
   message('configuration_verdict', { id: identifier, refusal: v.optional(text) }),
   /** Answer to `configuration_read`; without values what is stored counts. */
   message('configuration_values', { id: identifier, values: v.optional(table) }),
-  /** What a scan found under one unit id. */
+  /** A unit that a scan found. */
   message('scan_unit', {
     id: identifier,
     unit_id: unitId,
@@ -225,9 +225,9 @@ const FROM_MODULE = v.variant('type', [
     exception_code: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(255))),
     /** In words, why not. */
     reason: v.optional(text),
-    /** Of the common model of SunSpec. */
+    /** Identity from the common model of SunSpec. */
     sunspec: v.optional(v.object({ manufacturer: word, model: word, version: word, serial_number: word })),
-    /** Of function 43/14. */
+    /** Identity from function 43/14. */
     identification: v.optional(
       v.object({
         vendor: word,
@@ -247,7 +247,7 @@ const FROM_MODULE = v.variant('type', [
     outcome: v.picklist(['complete', 'unreachable', 'in_use', 'busy', 'no_port', 'time_limit']),
     reason: v.optional(text),
   }),
-  /** Of a device that is traced, oldest first; the first message is empty and says that the trace runs. */
+  /** Exchanges of a traced device, oldest first; the first message is empty and confirms that the trace runs. */
   message('trace_entries', {
     channel_id: identifier,
     entries: v.pipe(v.array(traceEntry), v.maxLength(LIMITS.trace.entriesAtOnce)),
@@ -259,7 +259,7 @@ const FROM_MODULE = v.variant('type', [
   message('storage_remove', { id: identifier, channel_id: identifier, key: storageKey }),
   message('command', {
     id: identifier,
-    /** Of the device whose script asks. */
+    /** Channel of the device whose script asks. */
     channel_id: identifier,
     /** The other device: its id, its slug, or its hardware id together with `target_channel_id`. */
     target: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
@@ -281,17 +281,17 @@ export type ScriptState = (FromModule & { type: 'status' })['state'];
 
 type Decoded<Message> = { message: Message; problem?: undefined } | { problem: string };
 
-/** What the module reads. */
+/** Reads a message to the module. */
 export function decodeToModule(payload: Uint8Array): Decoded<ToModule> {
   return decode(TO_MODULE, payload);
 }
 
-/** What the gateway reads; also takes the object, if somebody has parsed it already. */
+/** Reads a message of the module; also takes the object, if it was parsed already. */
 export function decodeFromModule(payload: Uint8Array | Record<string, unknown>): Decoded<FromModule> {
   return decode(FROM_MODULE, payload);
 }
 
-/** Bytes travel as base64. That it fits one publication is up to whoever makes the parts. */
+/** Bytes travel as base64. The maker of the parts keeps them within one publication. */
 export function encodeModuleMessage(message: ToModule | FromModule): string {
   const wire = Object.entries(message).map(([key, value]: [string, unknown]) => [
     key,
@@ -320,7 +320,7 @@ function decode<Message>(
   return { problem: `${path}: ${issue.message}` };
 }
 
-/** What the runtime must know of a blueprint; sent as JSON with its own hash. */
+/** Facts about a blueprint that the runtime needs; sent as JSON with its own hash. */
 const FACTS = v.object({
   /** `v3` for the spec `device/3.0`, `v1` for `device/1.0`. */
   api: v.picklist(['v3', 'v1']),

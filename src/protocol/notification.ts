@@ -8,7 +8,7 @@ export interface NotifyParameters {
   severity: (typeof NOTIFY_SEVERITIES)[number];
 }
 
-/** What is wrong with a message, for its script. */
+/** The fault of a message, for its script. */
 export function notificationFault(
   { title, text, severity }: { title: string; text: string; severity: string },
   limits: { notificationTitleLength: number; notificationTextLength: number },

@@ -1,4 +1,6 @@
-/** What a rule asks of an output (docs/interface/lua-rules.md#outputs), as its script says it; the gateway judges it. */
+/**
+ * A rule's request for an output (docs/interface/lua-rules.md#outputs), as its script gives it; the gateway judges it.
+ */
 import type { JsonValue } from './telemetry.ts';
 
 export interface OutputParameters {

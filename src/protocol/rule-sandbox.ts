@@ -56,7 +56,7 @@ export const RULE_SANDBOX_PROGRAM = {
   rights: { network: true, deviceFiles: [], systemPrograms: false },
 } as const;
 
-/** What the sandbox gets at its start, and again when it changes. */
+/** Facts that the sandbox gets at its start, and again when they change. */
 export interface SandboxSite {
   /** IANA name. */
   timeZone: string;
@@ -81,13 +81,13 @@ export interface RuleScript {
   code: string;
   /** V1 only. */
   execIntervalMs: DurationMs;
-  /** What it sees and does is traced. */
+  /** True when its runs are traced. */
   isTraced?: boolean;
 }
 
 /** Traced runs of one life of a script, the newest first. */
 export interface RunsReport {
-  /** Of the `trace` or `run_now` that asked; absent: the script has ended, and these are its last runs. */
+  /** Id of the `trace` or `run_now` that is answered; absent when the script has ended, and these are its last runs. */
   id?: number;
   runs: TracedRun[];
   /** Why nothing was run: it runs already, or has no function to run. */
@@ -179,13 +179,13 @@ export type RuleRequest = {
   [Method in RuleMethod]: { method: Method; parameters: RuleMethods[Method] };
 }[RuleMethod];
 
-/** What changes nothing and is answered from memory. */
+/** Requests that change nothing and are answered from memory. */
 export type ReadRequest = Extract<
   RuleRequest,
   { method: 'find_device' | 'device_online' | 'device_profiles' | 'property' | 'latest' }
 >;
 
-/** What a dry run asks: facts as rules do, and what was recorded. */
+/** Requests of a dry run: facts as for rules, and recorded values. */
 export type RecordedRequest =
   | Extract<RuleRequest, { method: (typeof DRY_RUN_FACTS)[number] }>
   | {

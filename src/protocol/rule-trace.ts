@@ -1,4 +1,4 @@
-/** What runs of a rule saw and did, as the sandbox traces them. */
+/** Runs of a rule with their reads and effects, as the sandbox traces them. */
 import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { JsonValue } from './telemetry.ts';
 
@@ -29,7 +29,10 @@ export interface RunStep {
   atMs: EpochMs;
   durationMs: DurationMs;
   deviceId?: string;
-  /** Of the attribute, command, key or method, as the script has it; of an unknown device what the script called it. */
+  /**
+   * Name of the attribute, command, key or method as written in the script; for an unknown device the name in the
+   * script.
+   */
   name?: string;
   arguments?: JsonValue;
   result?: JsonValue;

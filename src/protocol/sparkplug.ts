@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import type { EpochMs } from '../lib/time.ts';
 
-/** Of metrics and their properties. */
+/** Data types of metrics and their properties. */
 export const DATATYPES = { INT64: 4, DOUBLE: 10, BOOLEAN: 11, STRING: 12 } as const;
 export type Datatype = (typeof DATATYPES)[keyof typeof DATATYPES];
 

@@ -14,7 +14,7 @@ import { changed, patchSteps, requestStep, type Step } from './step.ts';
 /** Sentences about changes. */
 export interface Outcome {
   done: string[];
-  /** What comes after it was not tried. */
+  /** Later changes were not tried. */
   failed: { change: string; reason: string } | undefined;
   left: string[];
 }

@@ -53,7 +53,7 @@ export interface SiteFile {
   referred: ReadonlySet<string>;
 }
 
-/** Nothing was changed; the message names every fault. */
+/** Thrown before anything was changed; the message names every fault. */
 export class SiteFileError extends Error {
   constructor(faults: readonly string[]) {
     super(`the site file is not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);

@@ -15,7 +15,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Serious and worse, each with the first place where it was found. */
 async function seriousOf(page: Page): Promise<string[]> {
   if ((await page.evaluate('globalThis.axe === undefined')) === true) await page.evaluate(AXE);
-  // Of what passes it gathers no details.
+  // Passed checks are reported without details.
   const { violations } = (await page.evaluate(`axe.run({ resultTypes: ['violations'] })`)) as AxeResults;
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

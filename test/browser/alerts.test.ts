@@ -100,7 +100,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
       'GET',
       '/v3/alerts?state=RAISED&acknowledged=false&limit=1',
     );
-    // Eight are told in words.
+    // Eight are shown in words.
     await page
       .locator('[data-test=attention]')
       .getByText(`and ${Number(total) - 8} more`)

@@ -31,7 +31,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     const progress = page.locator('[data-test=progress]');
     await progress.getByText('The grid code forbids it.').waitFor();
     assert.match(await progress.innerText(), /^Failed/);
-    // That it was sent is all that is known before the device says something.
+    // Before the device answers, only the sending is known.
     assert.match(await progress.locator('.log').innerText(), /^\d\d:\d\d:\d\d\s+Sent\s/);
     assert.equal(await progress.getByText(UNKNOWN).count(), 0);
     await picture(page, 'command-refused');

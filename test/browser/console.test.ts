@@ -231,7 +231,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=chart] canvas').waitFor();
     await page.getByRole('button', { name: 'Day' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
-    // Nobody points at a moment: the newest value is told.
+    // Without a pointer the newest value is shown.
     await page.mouse.move(0, 0);
     await page.locator('.series-chip .now', { hasText: /^\d.* %$/ }).waitFor();
   });

@@ -95,7 +95,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     );
     await device.connect();
     await arrival.getByText('Waiting for the first value').waitFor();
-    // What is wrong with it is told, and is no value.
+    // A fault of it is shown in words, and is no value.
     await device.telemetry({ alerts: ['battery_low'] });
     await arrival.getByText('Battery Low').waitFor();
     await arrival.getByText('Waiting for the first value').waitFor();

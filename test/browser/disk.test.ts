@@ -55,7 +55,7 @@ describe('on a disk that takes nothing', { skip: findBrowser() === undefined && 
       'history.db',
       "CREATE TRIGGER refuse BEFORE INSERT ON device_log BEGIN SELECT RAISE(ABORT, 'no'); END",
     );
-    // Not acknowledged before it is stored.
+    // Sent, and not acknowledged before it is stored.
     const logged = device.send('v1/logs', { severity: 'info', message: 'hello' });
     await storage
       .getByText('Telemetry and logs cannot be stored at the moment.')

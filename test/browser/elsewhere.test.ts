@@ -300,7 +300,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
       },
     });
     await visit(page, '#/access');
-    // What was heard of until now has been read by then.
+    // By then every change received so far was read.
     await page.clock.runFor(5_000);
     await page.clock.pauseAt(Date.now() + 10_000);
     await until(async () => (await page.locator('.loading').count()) === 0);

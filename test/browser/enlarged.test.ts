@@ -7,7 +7,7 @@ import { findBrowser, NO_BROWSER } from './browser.ts';
 import { PAGES, visit } from './pages.ts';
 import { claim, openAnother, picture, useNewConsole } from './support.ts';
 
-/** Of a screen of 1280 by 1024 pixels that is enlarged to 400 % (WCAG 2.2, 1.4.10). */
+/** A screen of 1280 by 1024 pixels that is enlarged to 400 % (WCAG 2.2, 1.4.10). */
 const ENLARGED = { width: 320, height: 256 };
 const PHONE = { width: 390, height: 844 };
 /** As a browser does whose user has chosen letters twice as large as usual. */

@@ -24,7 +24,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     GATEWAY_SITE_TIMEZONE: Intl.DateTimeFormat().resolvedOptions().timeZone,
   });
 
-  /** Of what is in sight, from the top or from what the step is about. */
+  /** A picture of the visible part, from the top or from the subject of the step. */
   async function picture(name: string, about?: Locator): Promise<void> {
     if (PICTURES === undefined) return;
     const { page } = opened();
@@ -36,7 +36,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.screenshot({ path: join(PICTURES, `first-steps-${name}.png`) });
   }
 
-  /** Of README.md: the house after a day like those that it makes up. */
+  /** The picture of README.md: the simulated house after a day. */
   async function frontPicture(): Promise<void> {
     if (PICTURES === undefined) return;
     const { page, gateway } = opened();

@@ -79,7 +79,7 @@ async function failEverywhere(
   });
 }
 
-/** What is read and heard on the page. */
+/** Texts that are read and heard on the page. */
 async function textsOf(page: Page): Promise<string[]> {
   return (await page.evaluate(`[
     ...[...document.querySelectorAll('body *')].flatMap((element) =>

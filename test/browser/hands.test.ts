@@ -10,7 +10,7 @@ import { visit } from './pages.ts';
 import { openAnother, picture, useConsole } from './support.ts';
 
 const NAME_LETTERS = 255;
-/** Of the Tab key, through a page. */
+/** Steps of the Tab key through a page. */
 const STEPS = 30;
 
 /** Where the keyboard is: name of the element and what it says. */

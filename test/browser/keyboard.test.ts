@@ -7,7 +7,7 @@ import { findBrowser, NO_BROWSER } from './browser.ts';
 import { PAGES, visit } from './pages.ts';
 import { openAnother, useConsole } from './support.ts';
 
-/** Of the Tab key beyond as many as there are controls: an editor takes some to be left, and a trap shows. */
+/** Steps of the Tab key beyond the number of controls: an editor takes some to leave, and a trap shows. */
 const STEPS_MORE = 6;
 /** What opens a dialog: it says that it asks first, or for more. */
 const OPENERS = /…$|^(Add (target|channel)|Edit|Delete)$/;
@@ -48,7 +48,7 @@ const HELPERS = `globalThis.walk = (() => {
       const isElsewhere = before !== undefined && before !== document.activeElement;
       const unseen = isElsewhere && beforeLooks === looksOf(before) ? nameOf(before) : undefined;
       const now = document.activeElement === document.body ? undefined : document.activeElement;
-      // Of one with several stops the first is judged.
+      // Only the first stop of a control with several is judged.
       if (now !== before) beforeLooks = now && looksOf(now);
       before = now;
       return { unseen, place: now ? all.indexOf(now) : -1, isNowhere: !now, isEditor: !!now && isEditor(now), name: now ? nameOf(now) : '' };

@@ -156,7 +156,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await place.fill('Behind the hall');
     await endLogins();
     await page.getByText('Your login has expired.').waitFor();
-    // Nothing is behind it that somebody could go back to.
+    // No page is behind it to go back to.
     for (let press = 0; press < 3; press++) await page.keyboard.press('Escape');
     await logIn(TENANT.name, TENANT.password);
     await until(async () => (await focused(page)).startsWith('INPUT'));

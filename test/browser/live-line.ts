@@ -1,4 +1,4 @@
-/** The line on which a page hears of everything, in the hands of a test. */
+/** The page's stream, controlled by a test. */
 import type { Page, WebSocketRoute } from 'playwright-core';
 
 /** What the page says of it: once some attempts have failed while requests are answered, it names the proxy. */

@@ -12,7 +12,7 @@ const UNTOUCHED_MS = 31_000;
 const MEASURED_MS = 2_000;
 /** What a page does once, such as its last drawing or collecting garbage, does not keep it busy. */
 const ROUNDS = 3;
-/** Of one core. */
+/** Share of one core. */
 const BUSY_MAX = 0.01;
 const OF_THE_COMPOSITOR = ['transform', 'opacity', 'offset', 'computedOffset', 'easing', 'composite'];
 
@@ -25,7 +25,7 @@ const NOTE_MOVEMENTS = `
     return animate.call(this, frames, options);
   };`;
 
-/** Not what a pointer over a link changes in the styles. */
+/** Style changes under the pointer do not count. */
 const RUNNING_DROPS = `document.getAnimations().filter(({ effect }) => effect.target.matches('.drop-place')).length`;
 
 interface Movement {

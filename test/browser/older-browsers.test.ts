@@ -1,4 +1,4 @@
-/** The oldest browsers that show the console: without anything newer it works, and still older ones are told so. */
+/** The oldest supported browsers show the console without any newer function, and still older ones get a sentence. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     assert.equal(await page.locator('nav').isVisible(), false);
     await page.locator('label[for=menu]').click();
     await page.locator('nav a[href="#get_device"]').click();
-    // The page hears of the new address after the click.
+    // The page learns the new address after the click.
     await page.locator('nav').waitFor({ state: 'hidden' });
     assert.equal(await page.locator('#get_device').isVisible(), true);
   });

@@ -1,4 +1,4 @@
-/** Nothing old is shown as of now: answers and messages that come late, lines that are cut, machines that slept. */
+/** Old values are not shown as current: late answers and messages, cut connections, machines that slept. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
@@ -386,7 +386,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await notice.waitFor({ state: 'detached' });
     await device.leave();
     await notice.getByText(/^The last value was received \d+ s ago \(.+\)\. Check its power/).waitFor();
-    // What the gateway has not said itself is not told.
+    // Removes statuses that the gateway sends before they change.
     await page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => void socket.close());
     await page.route('**/v3/connection*', (route) => route.abort());
     await page.reload();

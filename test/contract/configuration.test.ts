@@ -183,7 +183,7 @@ describe('configuration', () => {
 });
 
 describe('sensitive values', () => {
-  /** As the gateway keeps them; nobody is told over HTTP. */
+  /** The values as stored, which are not given over HTTP. */
   const kept = (): unknown[] => {
     const state = new BetterSqlite3(join(gateway().dataDir, 'state.db'), { readonly: true });
     const rows = state

@@ -199,7 +199,7 @@ export const LEAST_ROLES: ReadonlyMap<string, Role | null> = new Map([
   ),
 ]);
 
-/** Who asks for every operation on every path. */
+/** Callers of every operation on every path. */
 export const CALLERS = ['nobody', 'READONLY', 'USER', 'OWNER', 'INSTALLER'] as const;
 
 /** Lines of the client matrix by client, each numbered from 1; SA-8 is a matter of the network. */

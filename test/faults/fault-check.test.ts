@@ -42,7 +42,7 @@ async function check(
   return { problems, reports };
 }
 
-/** Of each family one or two that are short; of the others one comes by chance, and all with the program. */
+/** One or two short kinds of each family; of the others one is drawn by chance, and all run with the program. */
 const FAMILIES = [
   'kill',
   'stop',

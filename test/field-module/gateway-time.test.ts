@@ -1,4 +1,4 @@
-/** Whether a module believes the clock of its board. */
+/** Whether a module uses the clock of its board. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayTime } from '../../src/field-module/module.ts';

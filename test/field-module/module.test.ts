@@ -294,7 +294,7 @@ describe('a communication module', () => {
     const hellos = (): number => gateway.said.filter(({ type }) => type === 'hello').length;
     const before = hellos();
     await hear(7_200_000, false);
-    // The gateway is asked before anybody is told: its clock may have been set at the same time.
+    // The module asks the gateway before it informs scripts: the gateway's clock may have been set at the same time.
     await until(() => hellos() === before + 1);
     await until(() => logs().some((message) => /7200 s behind the gateway's.*set the clock/.test(message)));
     await hear(undefined, true);

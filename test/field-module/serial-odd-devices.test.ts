@@ -260,7 +260,7 @@ const ANSWER: fc.Arbitrary<Answer> = fc.record({
   noise: fc.constantFrom('none', 'none', 'none', 'before', 'after'),
 });
 const ANSWERS = fc.array(ANSWER, { minLength: 1, maxLength: 12 });
-/** Whoever does not flush before he asks has to live with what is left over. */
+/** A script that does not flush before it asks gets the rest of older answers. */
 const CLEAN = ANSWERS.map((answers) =>
   answers.map(({ afterMs }): Answer => ({ afterMs, pauseMs: undefined, isTwice: false, noise: 'none' })),
 );

@@ -1,4 +1,4 @@
-/** The gateway's side of the channel on a real broker: assigns scripts, answers questions, keeps what it hears. */
+/** The gateway's side of the channel on a real broker: assigns scripts, answers questions, keeps received messages. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../../src/lib/limits.ts';

@@ -28,7 +28,7 @@ interface Listed {
   acknowledged_by: string | null;
 }
 
-/** Of the device, the one that was raised last first. */
+/** Alerts of the device, the last one raised first. */
 async function alertsOf({ ok }: TestGateway, device: MockDevice, query = ''): Promise<Listed[]> {
   const { alerts } = await ok('USER', 'GET', `/v3/alerts?device_id.in=${device.id}${query}`);
   return alerts as Listed[];

@@ -130,7 +130,7 @@ test('all who ask at once are told of the same key', async (t) => {
   const keys = shown.map(
     ({ backup_plan: plan }) => (plan as { sftp_public_key: string | null }).sftp_public_key,
   );
-  // Nobody is told of one where the program that makes it is not installed.
+  // The key is absent where the program that makes it is not installed.
   assert.match(keys[0] ?? 'ssh-ed25519 ', /^ssh-ed25519 /);
   assert.equal(new Set(keys).size, 1);
 });

@@ -1,4 +1,4 @@
-/** Nothing is acknowledged, and nothing happens outside, before it is synced to the disk. */
+/** No message is acknowledged, and no effect happens outside, before it is synced to the disk. */
 import assert from 'node:assert/strict';
 import { fdatasync } from 'node:fs';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** What Home Assistant is told on a real broker when devices, attributes, the site or the line change. */
+/** Messages for Home Assistant on a real broker when devices, attributes, the site or the connection change. */
 import assert from 'node:assert/strict';
 import { beforeEach, test, type TestContext } from 'node:test';
 import type { MockDevice } from '../support/mock-device.ts';
@@ -6,7 +6,7 @@ import { BROKER_USER, type MosquittoBroker, type Seen, startMosquitto } from '..
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Of the test, which may run long after its file was read: what is older than minutes counts as history. */
+/** Time of the test, which may run long after its file was read: values older than minutes count as history. */
 let nowS = 0;
 beforeEach(() => {
   nowS = Math.floor(Date.now() / 1_000);

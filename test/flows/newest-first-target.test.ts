@@ -7,7 +7,7 @@ import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
 const DAY_S = 86_400;
-/** Of the test, which may run long after its file was read: what is older than minutes counts as history. */
+/** Time of the test, which may run long after its file was read: values older than minutes count as history. */
 let nowS = 0;
 beforeEach(() => {
   nowS = Math.floor(Date.now() / 1_000);

@@ -6,7 +6,7 @@ import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
 const CHANNELS = '/v3/notification_channels';
-/** Of each webhook. */
+/** Secret of each webhook. */
 export const SIGNING_SECRET = 'a key of twenty letters';
 
 interface Sent {

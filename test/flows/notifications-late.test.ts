@@ -1,4 +1,4 @@
-/** What people outside are told of after a receiver was away for long. */
+/** Notifications after a receiver was away for long. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -22,7 +22,7 @@ test('an alert that is still raised an hour after its delivery was given up is s
   handle
     .prepare('UPDATE notification_delivery SET attempts = ? WHERE channel_id = ?')
     .run(LIMITS.notifications.attempts - 1, id);
-  // Nothing else waits that would wake the channel.
+  // No other delivery waits that would wake the channel.
   handle.prepare("DELETE FROM notification_pending WHERE channel_id = ? AND kind = 'CLEARED'").run(id);
   handle.close();
   await pass(retryFirstMs);

@@ -121,7 +121,7 @@ test('severity, devices and grace periods decide who hears of it', async (t) => 
     device_ids: [device.id],
   });
   const { server: ofOther } = await addWebhook(t, { minimum_severity: 'info', device_ids: [other.slug] });
-  // Of severity warning, and with a grace period of 15 s.
+  // Alerts of severity warning, and with a grace period of 15 s.
   await device.telemetry({ alerts: ['grid_lost', 'battery_low'] });
   await pass(gatherMs);
   await eventually(() => all.posts.length === 1);
@@ -208,7 +208,7 @@ test('a restart loses nothing and tells nothing twice', async (t) => {
   await gateway.restart();
   await pass(3 * gatherMs);
   assert.equal(server.posts.length, 1);
-  // Whoever was on the way is told by the same name.
+  // A delivery on its way keeps its name.
   server.status = 500;
   await device.connect();
   await device.telemetry({ alerts: ['made_up', 'another'] });

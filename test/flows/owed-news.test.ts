@@ -1,4 +1,4 @@
-/** What a device shall know, and a failing disk kept from it: it is told as soon as the disk takes data again. */
+/** A change that a failing disk kept from a device is sent as soon as the disk takes data again. */
 import assert from 'node:assert/strict';
 import { fdatasync } from 'node:fs';
 import { promisify } from 'node:util';

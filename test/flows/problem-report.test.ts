@@ -15,7 +15,7 @@ test('a problem report names versions, options, faults and metrics, and holds no
   const device = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'M', protocol: 'MQTT' });
   const { mqtt_credentials: credentials } = device['config'] as { mqtt_credentials: { password: string } };
   await ok('INSTALLER', 'PATCH', '/v3/backup/plan', { password, target_password: 'server side' });
-  // Nothing of this is ever handed to the log; should it be, it stays here.
+  // These secrets are never given to the log; should one be, the test finds it.
   planted.push(
     claim_code,
     `backup with ${password}`,

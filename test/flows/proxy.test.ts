@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 
 const NAME = 'gateway.example';
-/** Of a caller that is no proxy: all of 127.0.0.0/8 is this machine. */
+/** Address of a caller that is no proxy: all of 127.0.0.0/8 is this machine. */
 const CALLER = '127.0.0.2';
 const USER = { name: 'anna', password: 'a password of hers' };
 const PAGE = readFileSync(join(PROJECT_ROOT, 'docs', 'proxy.md'), 'utf8');
@@ -40,7 +40,7 @@ function configurationOf(begins: string, changes: Record<string, string>): strin
 
 interface Place {
   folder: string;
-  /** Of the proxy. */
+  /** Port of the proxy. */
   port: number;
   gatewayPort: number;
   files: Record<string, string>;

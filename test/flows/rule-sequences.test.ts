@@ -85,7 +85,7 @@ class World {
     }
   }
 
-  /** Nothing happens while the sandbox is not there. */
+  /** No message arrives while the sandbox is not there. */
   #kill(): void {
     const pid = this.rules.sandboxPid();
     if (Number.isNaN(pid) || this.#killed.has(pid) || this.#killed.size >= KILLS_MAX) return;
@@ -114,7 +114,7 @@ class World {
     const newest = async (): Promise<string[]> =>
       (await this.rules.messages(id)).filter((message) => message.startsWith('version ')).slice(-4);
     const own = `version ${version} `;
-    // What was said before the last step is past, once the present life has told enough.
+    // Messages of the last step are over once the present life has sent enough.
     await until(async () => {
       const told = await newest();
       return (

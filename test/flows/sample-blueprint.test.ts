@@ -41,7 +41,7 @@ test('the sample inverter is uploaded, provisioned, configured, commanded and re
   const raised = async (): Promise<unknown> =>
     ((await ok('USER', 'GET', `${path}?expand=raised_alert_names`))['device'] as Json)['raised_alert_names'];
 
-  // Not configured yet, and says so.
+  // A device without configuration raises an alert.
   await until(async () => JSON.stringify(await raised()) === '["not_configured"]');
   const group = `${path}/configuration/connection`;
   assert.equal(refusal(await call('USER', 'GET', group)), '403 insufficient_role');

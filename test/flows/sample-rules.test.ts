@@ -99,7 +99,7 @@ describe('the sample rules', () => {
     const entries = await tried(gateway(), sampleRule('surplus-to-load'), { from, to: nowS });
     const [first, ...later] = commands(entries, from);
     assert.deepEqual(first, [65 * 60, 'close', {}]);
-    // Nothing was sent, so the relay was recorded as open, and the rule went on trying while the sun was there.
+    // No command was sent, so the relay was recorded as open, and the rule kept trying while the sun was there.
     for (const [atS, name] of later as [number, string][]) {
       assert.equal(name, 'close');
       assert.ok(atS < 91 * 60);

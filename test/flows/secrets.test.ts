@@ -108,7 +108,7 @@ test('secrets of notification channels go to their servers and nowhere else', as
     'a token in the path of a server': 'PathOfAServer4711AndMore0815',
   };
   const [password, path, signing_secret, token, place] = Object.values(secrets);
-  // Nobody listens there, so that errors are told.
+  // A server that is not there, so that errors are reported.
   const server = { host: '127.0.0.1', port: 1, encryption: 'NONE', username: 'gw' };
   const bodies = [
     { kind: 'EMAIL', email: { ...server, password, from: 'gw@example.org', to: ['anna@example.org'] } },
@@ -143,7 +143,7 @@ test('secrets of targets go to their servers and nowhere else', async (t) => {
     'a token in a path': 'PathOfAnEngine4711AndMore0815',
   };
   const [secret, password, private_key_pem, refused, key, path] = Object.values(secrets);
-  // Nobody listens there, so that errors are told.
+  // Servers that are not there, so that errors are reported.
   const bodies = [
     { name: 'engine', kind: 'INFLUXDB', influxdb: { url: 'http://127.0.0.1:1/write', secret } },
     { name: 'broker', kind: 'MQTT', mqtt: { url: 'mqtt://127.0.0.1:1', secret: password, private_key_pem } },
@@ -286,7 +286,7 @@ function filesOf(folder: string): string {
     .join('\n');
 }
 
-/** Of a folder, and of what got another name meanwhile, nothing. */
+/** Empty for a folder, and for a file that was renamed meanwhile. */
 function textOf(path: string): string {
   try {
     return statSync(path).isFile() ? readFileSync(path, 'latin1') : '';

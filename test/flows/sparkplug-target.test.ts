@@ -91,7 +91,7 @@ function assertInOrder(told: readonly Told[]): void {
 }
 
 describe('Sparkplug B', () => {
-  /** Of the test, which may run long after its file was read: what is older than minutes counts as history. */
+  /** Time of the test, which may run long after its file was read: values older than minutes count as history. */
   let nowS = 0;
   beforeEach(() => {
     nowS = Math.floor(Date.now() / 1_000);

@@ -108,7 +108,7 @@ before(async () => {
   await withGateway(seeded, live);
   fill(join(seeded, 'state.db'), STATE_ROWS_SQL);
   const now = Date.now();
-  // Of times before there was a gateway, a start takes away the one and dates the others anew.
+  // Stamps from before there was a gateway: a start removes the one and dates the others anew.
   fill(
     join(seeded, 'state.db'),
     `${madeAt(join(seeded, 'state.db'), now)}

@@ -28,7 +28,7 @@ test('history that was removed early is shown for a day, whether or not the gate
   const { start } = box(t);
   const first = start(START_MS);
   assert.deepEqual([first.history.isRecent(removed(0)), first.history.isRecent(removed(3))], [false, true]);
-  // Nothing is removed after the start, and counts begin at 0.
+  // After the start nothing is removed, and counts begin at 0.
   assert.equal(start(START_MS + 23 * HOUR_MS).history.isRecent(removed(0)), true);
   const last = start(START_MS + 23 * HOUR_MS);
   assert.equal(last.history.isRecent(removed(0)), true);

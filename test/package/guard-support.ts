@@ -165,7 +165,7 @@ export class Box {
     writeFileSync(row, `${count} ${(lastS ?? 0) - durationS}\n`);
   }
 
-  /** Version, reason, status and words of the last failure; undefined: none is told. */
+  /** Version, reason, status and words of the last failure; undefined: there is none. */
   get failure(): string | undefined {
     const file = join(this.#folder, 'state/failure');
     return existsSync(file) ? readFileSync(file, 'utf8').trim().replace(/^\S+ /, '') : undefined;
@@ -209,7 +209,7 @@ export class Box {
     return existsSync(join(this.#folder, 'data', path));
   }
 
-  /** Nothing more can be copied, and no folder be made. */
+  /** From now on nothing can be copied, and no folder made. */
   fillDisk(): void {
     this.#replace('cp', 'false');
     // It says nothing of those that are there already, and what lies in memory has room.
@@ -244,7 +244,7 @@ export class Box {
       );
   }
 
-  /** Nothing of that version can be removed. */
+  /** From now on that version cannot be removed. */
   keepVersion(name: string): void {
     const folder = join(this.#folder, 'library/versions');
     this.#replace('mv', `case "$*" in *${folder}/${name}*) false ;; *) exec /bin/mv "$@" ;; esac`);
@@ -298,7 +298,7 @@ export class Box {
     writeFileSync(join(this.#folder, 'state/trial'), `${line}\n`);
   }
 
-  /** Nothing of the note is left but its name. */
+  /** Leaves only the name of the note. */
   cutTrial(): void {
     writeFileSync(join(this.#folder, 'state/trial'), '');
   }

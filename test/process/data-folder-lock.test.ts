@@ -39,7 +39,7 @@ describe('a second gateway on a data folder', () => {
       ),
     );
     for (const { code, stdout } of ends) {
-      // Whoever holds it may be a killed process that a disk still keeps: the service manager must not give up.
+      // Its holder may be a killed process that a disk still keeps: the service manager must not give up.
       assert.equal(code, 1);
       const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as Record<string, string>;
       assert.equal(last['level'], 'fatal');

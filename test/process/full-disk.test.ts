@@ -201,7 +201,7 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     await life(second, device);
     for (let number = 61; number <= 100; number++) assert.deepEqual(await control(second, number), []);
     assert.equal((await second.gateway.end('SIGTERM')).code, 0);
-    // Whoever fills the disk takes what the stop gave back.
+    // Other programs take the room that the stop gave back.
     fill(home);
     const third = await startHealthy(t, home, environment);
     assert.deepEqual(await control(third, 101), []);

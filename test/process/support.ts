@@ -32,7 +32,7 @@ export async function usedHome(test: Pick<TestContext, 'after'>): Promise<Gatewa
   return home;
 }
 
-/** Of the whole process, with which it goes. */
+/** A folder of the whole process, removed with it. */
 async function useOnce(): Promise<string> {
   const home = await newHome();
   process.once('exit', () => home.remove());
@@ -115,7 +115,7 @@ export function admin(
     cwd: PROJECT_ROOT,
     env: home.environment,
     encoding: 'utf8',
-    // Who does not end by itself fails, and does not hold up the others.
+    // A child that does not end by itself fails, and does not hold up the others.
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });

@@ -1,4 +1,4 @@
-/** What a site file must not say, and how that is told. */
+/** Faults of a site file, and their reports. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readSiteFile } from '../../src/site-file/index.ts';

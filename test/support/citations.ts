@@ -21,7 +21,7 @@ export class Citations {
     this.#textOf = textOf;
   }
 
-  /** Of the comments of a source and the names of its tests. */
+  /** Citations in the comments of a source and the names of its tests. */
   ofSource(source: Pick<SourceFile, 'path' | 'text' | 'code' | 'comments' | 'strings'>): string[] {
     const titles = source.strings.filter(({ index }) =>
       /\b(?:test|describe|it)\($/.test(source.code.slice(Math.max(0, index - 12), index)),
@@ -33,7 +33,7 @@ export class Citations {
     );
   }
 
-  /** Of the links of a page. */
+  /** Links of a page. */
   ofPage(path: string): string[] {
     return this.#page(path).targets.flatMap((target) => {
       if (/^[a-z]+:/.test(target)) return [];

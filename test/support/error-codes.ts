@@ -18,7 +18,7 @@ export interface ListedCode {
 const TEXT = `'([\\w/]+)'`;
 const CALLS =
   /(?<![.\w])(?<!function )(gatewayError|notFound|requireFound|unprocessable|requireUnderLimit|conflict)\(\s*/g;
-/** Of those that are given a code alone. */
+/** Kinds of errors that are given by a code alone. */
 const KINDS: Readonly<Record<string, string>> = {
   notFound: 'not_found',
   requireFound: 'not_found',

@@ -14,7 +14,7 @@ const TELLS =
 /** Whose arguments are for programs, the service log, or the description of the interface. */
 const TELLS_OTHERS =
   /(?:\b|#)log\.\w+$|^new (?:Error|RegExp)$|^(?:conflict|requireFound|notFound|insufficientRole|unprocessable|gatewayError|refusedMessage)$|(?:^|\.)(?:about|named|wire|route|description|examples|example|assert|counter|gauge|histogram|queue|includes|startsWith|endsWith|join|split|test)$/;
-/** Programs that speak to people; what scripts and modules are told is not for them. */
+/** Programs with sentences for people; errors for scripts and modules are not among them. */
 const SOURCES =
   /^src\/(?:lib|platform|capabilities|gateway|scripting\/rule-sandbox|field-module|protocol(?!\/module\.))\//;
 /** Files whose every sentence is for people. */

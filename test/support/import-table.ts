@@ -1,6 +1,6 @@
 /**
- * Who may import whom, as data for test/architecture.test.ts. A new folder needs a row here; a removed one
- * takes its row along.
+ * Allowed imports, as data for test/architecture.test.ts. A new folder needs a row here; a removed one takes its row
+ * along.
  */
 import type { ImportTable } from './import-check.ts';
 
@@ -197,7 +197,7 @@ export const TABLE: ImportTable = {
       place: 'capabilities/alerts',
       mayImport: ['platform', 'capabilities/blueprints', 'capabilities/devices', 'capabilities/telemetry'],
     },
-    // Who outside is told of alerts.
+    // The sender of alerts to the outside.
     {
       place: 'capabilities/notifications',
       mayImport: ['platform', 'capabilities/site', 'capabilities/devices', 'capabilities/alerts'],

@@ -45,7 +45,7 @@ export interface TestScriptOptions {
 
 export const system = createSystemClock();
 
-/** `onSlice` hears who gets a slice. */
+/** `onSlice` is called with the runnable of each slice. */
 export function testScheduler(
   limits: Partial<Limits['lua']> = {},
   onSlice: (runnable: Runnable) => void = () => undefined,

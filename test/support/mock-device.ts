@@ -32,7 +32,7 @@ interface Surroundings {
   settled: <Result>(promise: Promise<Result>) => Promise<Result>;
   /** Where the broker listens now. */
   port: () => number;
-  /** Of the broker's time, after which silence ends a session. Default: as the library has it. */
+  /** Keep-alive time, after which silence ends a session. Default: that of the library. */
   keepAliveS?: number;
 }
 
@@ -129,7 +129,7 @@ export class MockDevice {
     const { client } = this.#current();
     const granted = await this.#surroundings.settled(
       new Promise<number>((resolve, reject) => {
-        // Of a refusal the library makes an error; the packet says what was granted.
+        // The library turns a refusal into an error; the packet has the grants.
         client.subscribe(topicFilter, { qos: 1 }, (error, _grants, packet) => {
           const qos = packet?.granted?.[0];
           if (typeof qos === 'number') resolve(qos);

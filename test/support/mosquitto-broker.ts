@@ -30,7 +30,7 @@ export interface MosquittoBroker {
   publish(topic: string, payload: string | Buffer, isRetained?: boolean): Promise<void>;
 }
 
-/** Of a broker that lets nobody in without a certificate; all as PEM. */
+/** TLS of a broker that requires a client certificate; all as PEM. */
 export interface BrokerTls {
   authority: string;
   certificate: string;

@@ -1,4 +1,4 @@
-/** Control packets as bytes, right ones and any wrong one: nothing here checks what it is told. */
+/** Control packets as bytes, valid and invalid ones: nothing is checked here. */
 
 export function text(value: string | Buffer): Buffer {
   const bytes = Buffer.from(value);

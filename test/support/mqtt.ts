@@ -153,7 +153,7 @@ export async function until(isDone: () => boolean, waitingFor: () => string): Pr
   }
 }
 
-/** A client that sends exactly the bytes it is told and keeps all it gets. */
+/** A client that sends exactly the given bytes and keeps all that it receives. */
 export class RawClient {
   readonly stream: Duplex;
   received: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** The sandbox's supervisor with real threads in this process, and a gateway that notes what it is told. */
+/** The sandbox's supervisor with real threads in this process, and a gateway that records its messages. */
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { Supervisor } from '../../src/scripting/rule-sandbox/supervisor.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';

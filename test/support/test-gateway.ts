@@ -54,7 +54,7 @@ export interface TestGateway {
   readonly dataDir: string;
   readonly config: Config;
   readonly lines: LogLine[];
-  /** Of the present start; it changes with `restart`. */
+  /** Ports of the present start; they change with `restart`. */
   readonly ports: Started;
   readonly origin: string;
   token: (role: IssuableRole) => string;
@@ -184,7 +184,7 @@ export async function startTestGateway(
   test.after(async () => {
     await stop();
     systemClock?.close();
-    // Not before the stop: a gateway that runs writes there.
+    // Removed after the stop: a running gateway writes there.
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   });
   const tokens = options.dataDir === undefined ? imageTokens : createTokens(dataDir, clock);
@@ -295,7 +295,7 @@ export async function startTestGateway(
 
 const withHistory = databaseImage('history');
 
-/** Of every new folder: gateways of tests have nothing to do with each other. */
+/** Shared by new folders: gateways of tests do not depend on each other. */
 let imageTokens: Tokens;
 
 const withBuiltInAndTokens = databaseImage('state', (database) => {

@@ -12,7 +12,7 @@ export const TITLE_RULE: TidyRule = {
   holdsIn: (path) => path.startsWith('test/') && path.endsWith('.ts'),
   *check({ text, code }) {
     for (const match of text.matchAll(TITLE))
-      // Not what stands in a text, as below.
+      // Skips titles inside of texts, as below.
       if (/^[tids]/.test(code.slice(match.index)))
         yield { index: match.index, message: `"${match[2]}" is half a sentence: ${INSTEAD}` };
   },

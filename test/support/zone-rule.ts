@@ -1,4 +1,4 @@
-/** Of the console: moments are shown and taken where the site is, which the browser's own clock does not know. */
+/** Moments of the console are shown and read in the time zone of the site, not of the browser. */
 import type { TidyRule } from './tidy-rule.ts';
 
 /** What the browser answers by its own clock, and what would have to name a zone each time. */

@@ -124,7 +124,7 @@ describe('an answer', () => {
         rows,
       );
     };
-    // Of two days, some of it late and some of it twice.
+    // Two days of messages, some late and some twice.
     for (let index = -1_000; index < 1_000; index++) message(index % 7 === 0 ? index - 20 : index);
     let pauses = 0;
     engine.atPause = () => {
@@ -299,7 +299,7 @@ describe('a full disk', () => {
     for (const day of [9, 8, 7, 6]) writeDay(engine, series, TODAY_S - day * DAY_S);
     await maintain(engine);
     const rows = (): number => countRows(engine, series, 30, TODAY_S - 9 * DAY_S, TODAY_S + DAY_S);
-    // Nothing more can be written, but days could be removed.
+    // From now on nothing can be written, but days can be removed.
     engine.isDiskLow = true;
     engine.store.limitSize(engine.engine.status().fileBytes);
     engine.write(

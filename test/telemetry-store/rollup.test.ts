@@ -139,7 +139,7 @@ describe('cells of a day, written and read', () => {
         check(sample, slotS, (of, cell) => {
           const thousandths = of.reduce((sum, [, value]) => sum + Math.round(Number(value) * 1_000), 0);
           const added = of.reduce((sum, [, value]) => sum + Number(value), 0);
-          // Of a sum that nearly cancels, the rounding of the additions is what there is.
+          // Where a sum nearly cancels, only the rounding of the additions is left.
           const isNear = Math.abs(thousandths / 1_000 - added) <= Math.abs(added) * 1e-12;
           assert.equal(cell.sum, isNear ? thousandths / 1_000 : added);
         }),

@@ -67,7 +67,7 @@ export function addedTo(before: readonly string[], after: readonly string[]): st
 /** What the gateway keeps in `backups/`: copies of its authority and of state.db, its key for SFTP, and what was uploaded last. */
 const KEPT = /^(?:authority\.pem|state-(?:hourly|daily)-\d+-\d+\.db|sftp-key(?:\.pub)?|uploaded\.backup)$/;
 
-/** A target of the samples is nowhere, and that it cannot be reached is told. */
+/** A target of the samples that does not exist; its answer says that it cannot be reached. */
 const NOWHERE = 'nas.local';
 
 /** Files that belong to an answer and not to the gateway. */

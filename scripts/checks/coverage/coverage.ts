@@ -101,7 +101,7 @@ function isAnswer(status: number): boolean {
   return status === 200 || status === 422;
 }
 
-/** Of two templates that fit, the one with fewer parameters is meant: `/v3/sites/users/me/sites`. */
+/** When two templates fit, the one with fewer parameters is meant: `/v3/sites/users/me/sites`. */
 function isThisPath(template: string, { path, method }: TracedLine): boolean {
   if (!isPathOf(template, path)) return false;
   const parametersOf = (text: string): number => text.split('{').length;

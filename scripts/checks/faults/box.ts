@@ -190,7 +190,7 @@ export class Box {
     this.#start(flags, environment);
   }
 
-  /** Of the runtime, for whoever starts a gateway by himself. */
+  /** Flags of the runtime, for a gateway that is started by hand. */
   flags(): string[] {
     return controlFlags(this.#controlFile);
   }
@@ -199,7 +199,7 @@ export class Box {
     return this.gateway.end('SIGKILL');
   }
 
-  /** Nothing makes its gateway serve any more. */
+  /** True when its gateway cannot serve any more. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -236,7 +236,7 @@ export class Box {
     this.people.work(PEOPLE_PAUSE_MS);
   }
 
-  /** Nothing that a person began is under way any more. Devices go on. */
+  /** Resolves when no action of a person is under way. Devices go on. */
   async rest(): Promise<void> {
     const stop = this.#stopCallers;
     this.#stopCallers = undefined;

@@ -159,7 +159,7 @@ async function copyOf(box: Box): Promise<GatewayHome> {
   return home;
 }
 
-/** Told: loss is allowed of that file only. Not told: nothing may be missing. */
+/** When the gateway reports it, that file may be lost. Without a report nothing may be missing. */
 async function judgeCopy(
   box: Box,
   home: GatewayHome,

@@ -33,7 +33,7 @@ const ROOM_BYTES = 1_048_576;
 const INODES = 4_096;
 /** What a card writes at once or not at all. */
 const SECTOR_BYTES = 512;
-/** Of the medium, and of the file system on it. */
+/** Page of the medium, and of the file system on it. */
 const PAGE_BYTES = 4_096;
 /** Ends of e2fsck up to this one: clean, or corrected. */
 const E2FSCK_CORRECTED_MAX = 3;
@@ -130,7 +130,7 @@ export function createDataDisk(base: string, folder: string): DataDisk {
     },
     reviveMedium: () => {
       disk.freeMedium();
-      // What failed is told once; later callers are told of their own.
+      // The first sync reports what failed; later callers get errors of their own.
       spawnSync('sync', ['-f', folder]);
       return takesData(join(folder, PROBE));
     },
@@ -148,7 +148,7 @@ export function createDataDisk(base: string, folder: string): DataDisk {
     },
     cutPower: (random) => cutPower(folder, image, join(base, 'cut'), random),
     remove: () => {
-      // A fault that ended halfway has perhaps left it unmounted, and is what is to be told.
+      // A fault that ended halfway may have left it unmounted, and is the one to report.
       if (isMounted(folder)) run('umount', '--lazy', folder);
       run('umount', '--lazy', memory);
     },

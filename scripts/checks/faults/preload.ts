@@ -81,7 +81,7 @@ function refuseFiles(): void {
   syncBuiltinESMExports();
 }
 
-/** Whoever asks for the lock of the data folder gets it. */
+/** Gives the lock of the data folder to every caller. */
 function takeOutLock(): void {
   const Database = createRequire(import.meta.url)('better-sqlite3') as {
     prototype: { name: string; exec: (sql: string) => unknown };
@@ -92,7 +92,7 @@ function takeOutLock(): void {
   };
 }
 
-/** A request whose connection closes without an answer is never told so, and waits for ever. */
+/** A request whose connection closes without an answer gets no error and waits for ever. */
 function takeOutCallLimit(): void {
   const prototype = http.ClientRequest.prototype as unknown as {
     on: (name: string, listener: () => void) => unknown;

@@ -204,7 +204,7 @@ async function runToEnd(
   let output = '';
   child.stdout.on('data', (part: Buffer) => (output += part.toString('utf8')));
   const tooLong = box.clock.setTimer(SECOND_START_MS, () => child.kill('SIGKILL'));
-  // Whoever serves did not notice that he is the second one.
+  // The running gateway did not notice that it is the second one.
   const serving = box.clock.setRepeating(100, () => {
     if (output.includes('"message":"ready"')) child.kill('SIGKILL');
   });

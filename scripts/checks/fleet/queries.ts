@@ -15,7 +15,7 @@ export type OwnSamples = ReadonlyMap<string, { atS: number; value: number }>;
 export interface ShippedQuery {
   name: string;
   expression: string;
-  /** Of one box at a moment; undefined: it is not in the answer. */
+  /** Expected value of one box at a moment; undefined: it is not in the answer. */
   expected: (own: OwnSamples, atS: number) => number | undefined;
 }
 

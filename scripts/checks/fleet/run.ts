@@ -23,7 +23,7 @@ export interface FleetReport {
   /** Answers of queries for one box that were compared. */
   compared: number;
   samplesPerS: number;
-  /** Of the engine, for each sample. */
+  /** Processor time of the engine for each sample. */
   processorUs: number;
   engineBytes: number;
   boxBytes: number;
@@ -154,7 +154,7 @@ function isWithin(is: number | undefined, should: readonly (number | undefined)[
   return is >= Math.min(...known) - TOLERANCE && is <= Math.max(...known) + TOLERANCE;
 }
 
-/** Of a box whose clock is behind as well. */
+/** Newest time of a box, even one whose clock is behind. */
 const NEWEST = 'max by (site) (tlast_over_time(telemetry_uptime_s[7d]))';
 
 /** How far back a query of one moment looks; whoever looks for silence looks further. */

@@ -1,4 +1,4 @@
-/** What an attacking thread is told, and what it tells. */
+/** Orders and reports of an attacking thread. */
 import type { Insider } from './mqtt-garbage.ts';
 
 export interface Attack {

@@ -14,7 +14,7 @@ import { type HostileSequence, hostileMqtt, noise } from './mqtt-garbage.ts';
 const attack = workerData as Attack;
 /** After the last byte the other side has so long to answer or to close. */
 const PATIENCE_MS = 150;
-/** Of connections that say nothing, or a byte now and then. */
+/** Pause of connections that send nothing, or a byte now and then. */
 const IDLE_MS = 12_000;
 const CHUNKS_MAX = 400;
 /** So many of the lanes may be idle ones at a time. */

@@ -5,7 +5,7 @@ import { uuid } from './values.ts';
 
 export interface Stock {
   siteId: string;
-  /** Of the gateway, which nobody has claimed yet. */
+  /** Claim code of a gateway that is not claimed yet. */
   claimCode: string;
   /** Connected, with the sample blueprint; never deleted, never given new credentials. */
   device: { id: string; slug: string };
@@ -20,7 +20,7 @@ export interface Stock {
   ownProfileZip: Buffer;
   /** A device template that does not come with the gateway. */
   ownTemplate: Buffer;
-  /** Of an alert that was raised. */
+  /** Id of a raised alert. */
   alertId: string;
   /** Where somebody listens who takes whatever is sent. */
   receiverUrl: string;
@@ -47,7 +47,7 @@ export interface Pool {
 const DESTRUCTIVE = new Set(['delete_device', 'generate_config', 'assign_blueprint']);
 const KEPT = 50;
 const NAMED = ['enapter', 'battery-inverter', 'latest'] as const;
-/** Of all users made here, so that some can log in. */
+/** Password of all users made here, so that some can log in. */
 const PASSWORD = 'generated requests';
 const COMMANDS = ['start', 'stop', 'read_settings', 'set_charge_limit', 'no_such_command'];
 

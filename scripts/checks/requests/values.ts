@@ -131,7 +131,7 @@ export function createValues(
     if (typeof schema['pattern'] === 'string') return `x${random.integer(10_000_000, 99_999_999)}`;
     const least = (schema['minLength'] as number | undefined) ?? 0;
     const most = (schema['maxLength'] as number | undefined) ?? 255;
-    // Whoever says nothing of the least length takes nothing at all.
+    // A shape without a least length takes an empty text as well.
     if (random.chance(0.05)) return 'x'.repeat(least);
     const text = random.chance(0.05) ? 'x'.repeat(most) : random.pick(TEXTS);
     return text.padEnd(least, 'x').slice(0, most);

@@ -6,7 +6,7 @@ import { SeriesChecksums, type Series } from './series-checksums.ts';
 import type { Server } from './programs.ts';
 
 export interface Range {
-  /** Of the whole workload. */
+  /** Number of series of the whole workload. */
   seriesCount: number;
   startS: number;
   seconds: number;

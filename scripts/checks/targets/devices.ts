@@ -9,7 +9,7 @@ const WAITING_MAX = 60;
 
 export class SendingDevice {
   readonly #link: DeviceLink;
-  /** Not acknowledged yet, by second. */
+  /** Values that are not acknowledged yet, by second. */
   readonly #waiting = new Map<number, Record<string, unknown>>();
 
   constructor(config: ConnectionConfiguration, clock: Clock) {

@@ -27,7 +27,7 @@ const MOSQUITTO: ServerProgram = {
   debianPackage: 'mosquitto',
   arguments: ({ folder, port }) => {
     const path = join(folder, 'mosquitto.conf');
-    // Sessions are on the disk once it is told to write them, and when it ends.
+    // The broker writes sessions to the disk on a signal, and when it ends.
     const lines = [
       `listener ${port} 127.0.0.1`,
       'allow_anonymous true',

@@ -15,7 +15,7 @@ import { Site, SITE_NAME, type TargetOnWire } from './site.ts';
 export interface TargetCheckOptions {
   seed: number;
   devices: number;
-  /** Of the workload. */
+  /** Duration of the workload. */
   seconds: number;
   /** Seconds of the workload in each second, at most. */
   speed: number;
@@ -39,7 +39,7 @@ export interface TargetCheckReport {
 
 const POLL_MS = 5;
 const STATUS_POLL_MS = 200;
-/** Nothing moves for so long: it never will. */
+/** Without progress for so long it will not end. */
 const STILL_MS_MAX = 180_000;
 const SAID_EVERY_S = 3_600;
 
@@ -181,7 +181,7 @@ class Check {
       onLost: () => undefined,
       onCommand: (request) => {
         const body = { id: request.id, state: 'completed', payload: { result: client.arrived(request) } };
-        // Who hears no answer says so: the device did it once.
+        // A caller without an answer reports it: the device carried it out once.
         link.publish('commandResponse', body).catch(() => undefined);
       },
       onUnreadable: () => undefined,

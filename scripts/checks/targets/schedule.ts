@@ -11,7 +11,7 @@ export type Scheduled = Happening & { atS: number };
 
 const DAY_QUARTER_S = 21_600;
 const ABSENCES: readonly Absence[] = ['kill', 'end', 'freeze'];
-/** Nothing happens before the first samples went, and the last ones follow what happened last. */
+/** No event comes before the first samples, and the last samples follow the last event. */
 const BEGIN_SHARE = 0.02;
 const END_SHARE = 0.92;
 const GATEWAY_FAULTS: readonly (Happening & { kind: 'gateway-kill' | 'gateway-stop' | 'power-cut' })[] = [

@@ -59,7 +59,7 @@ interface SiteOptions {
   clock: Clock;
   random: Random;
   workload: Workload;
-  /** Of what targets missed. */
+  /** Order in which missed samples arrive. */
   isNewestFirst: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whoever is above, at the broker: books all telemetry with a session that the broker keeps, and asks for commands, each
- * with a deadline of seconds and some of them twice. What the device got says whether one was late, or came twice.
+ * The receiver behind the broker: keeps all telemetry with a session that the broker keeps, and sends commands, each
+ * with a deadline of seconds and some of them twice. The device's record shows whether one was late, or came twice.
  */
 import mqtt, { type MqttClient } from 'mqtt';
 import type { Clock } from '../../../src/platform/clock/index.ts';

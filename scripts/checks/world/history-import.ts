@@ -84,7 +84,7 @@ export class HistoryImport {
     return this.#acknowledged.length * QUARTER_S * devices.length * attributes.length;
   }
 
-  /** Imports one piece after the other until told to end, or until the gateway is gone. */
+  /** Imports one piece after the other until the signal, or until the gateway is gone. */
   async write(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (await this.#importNext()));
   }

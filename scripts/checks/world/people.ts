@@ -21,7 +21,7 @@ export interface PeopleOptions {
 /** Something with a name, of which at most one writer changes the state at a time. */
 interface Thing {
   name: string;
-  /** What the gateway calls it; undefined as long as no answer told. */
+  /** Its id in the gateway; undefined as long as no answer had it. */
   id: string | undefined;
   /** Its state as a text; `ABSENT` when it was removed. */
   state: Register;
@@ -40,7 +40,7 @@ const KINDS: readonly Kind[] = ['user', 'token', 'rule', 'device', 'site', 'conf
 const ABSENT = 'absent';
 const PASSWORD = 'a password of the check';
 const CALL_TIMEOUT_MS = 60_000;
-/** Of each kind at a time; the oldest is removed for the next one. */
+/** Largest number of each kind; the oldest is removed for the next one. */
 const THINGS_MAX = 12;
 /** So long an entry of the audit trail is certainly kept, whatever the clock of the box did: two thirds of its lifetime. */
 const AUDIT_KEPT_MS = 60 * 86_400_000;

@@ -37,7 +37,7 @@ export interface ProgramsCheckOptions {
   say: (text: string) => void;
   /** Shortest and longest time from a program's return to its next kill. */
   killAfterMs: { min: number; max: number };
-  /** Who is killed; default: the programs. */
+  /** The killed process; default: the programs. */
   victim?: 'programs' | 'gateway';
 }
 

@@ -1,6 +1,6 @@
 /**
- * Time of a simulation: it goes on only when told, second by second or in strides. In a stride every timer fires once
- * at most, as on a box that was asleep, so that a quiet hour costs no more than what happens in it.
+ * Time of a simulation: it advances only on request, second by second or in strides. In a stride every timer fires once
+ * at most, as on a box that was asleep, so that a quiet hour costs no more than its events.
  */
 import {
   type Clock,

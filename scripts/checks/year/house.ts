@@ -40,7 +40,7 @@ export class SimulatedHouse {
   readonly #disk: SimulatedDisk;
   /** Problems that were seen while something was done. */
   readonly #seen: Problem[] = [];
-  /** Those whose end was told. */
+  /** Commands whose end was reported. */
   #commands: Command[] = [];
   /** Set when acknowledged history may be gone, because a file of it was damaged. */
   #isHistoryDoubtful = false;
@@ -135,7 +135,7 @@ export class SimulatedHouse {
     this.#seen.push({ kind, item });
   }
 
-  /** Refusals are told; undefined then. */
+  /** Undefined when the call was refused, which is logged. */
   async #tried<Result>(call: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await call();

@@ -74,7 +74,7 @@ class UpkeepClient extends EventEmitter {
   }
 
   ref(): void {
-    // Nothing of its own keeps the process alive.
+    // The thread itself does not keep the process alive.
   }
 
   unref(): void {

@@ -141,7 +141,7 @@ class Battery implements House {
     return (this.#wh / CAPACITY_WH) * 100;
   }
 
-  /** Of the present quarter of an hour, and of all those that are known of its day. */
+  /** Price of the present quarter of an hour, and of all known ones of its day. */
   get price(): { now: number; today: Float64Array } {
     const quarter = Math.min(this.#prices.length - 1, Math.floor((this.#step * this.stepS) / QUARTER_S));
     const midnight = quarter - (quarter % 96);

@@ -17,7 +17,7 @@ export type PeakRule = (typeof PEAK_RULES)[number];
 export interface PeakResult {
   /** Quarters of an hour above the limit. */
   violated: number;
-  /** Of these, those in which the battery had energy and power left for what was too much. */
+  /** Violations while the battery had energy and power left to prevent them; part of the total. */
   preventable: number;
   dischargedWh: number;
   changes: number;

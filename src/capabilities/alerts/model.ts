@@ -41,7 +41,7 @@ export const isShown = (
   reported: { readRole: Role } | undefined,
 ): boolean => readRole !== undefined && reported !== undefined && roleIncludes(reported.readRole, readRole);
 
-/** Whether somebody of this role is to hear of the change. */
+/** Whether callers with this role are informed of the change. */
 export const isNewsFor = ({ alert, knownTo }: AlertChange, role: Role): boolean =>
   maySee(alert, role) && !(knownTo && roleIncludes(role, knownTo));
 

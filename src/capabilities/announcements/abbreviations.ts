@@ -75,7 +75,7 @@ const tableOf = (text: string): ReadonlyMap<string, string> =>
       .map((pair) => pair.split('=') as [string, string]),
   );
 
-/** Of an entity. */
+/** Short keys of an entity. */
 export const KEY_OF_SHORT = tableOf(KEYS);
-/** Of its device. */
+/** Short keys of the device of an entity. */
 export const DEVICE_KEY_OF_SHORT = tableOf(DEVICE_KEYS);

@@ -77,7 +77,7 @@ export class AcceptedDevice {
     else if (!isThere) this.close();
   }
 
-  /** A topic that said nothing yet counts as available: its device speaks. */
+  /** A topic without a message so far counts as available: its device is sending. */
   #isAvailable({ topics, mode }: Availability): boolean {
     if (mode === 'latest') {
       const latest = topics.find(({ topic }) => topic === this.#latest);

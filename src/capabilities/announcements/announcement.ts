@@ -15,7 +15,7 @@ export interface Entity {
   config: Config;
   /** As it says about its device; empty for one that belongs to none. */
   device: Config;
-  /** What groups entities to a device. */
+  /** Key that groups the entities of one device. */
   deviceKey: string;
 }
 

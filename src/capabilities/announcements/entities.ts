@@ -1,4 +1,4 @@
-/** What each kind of entity gives a device: attributes, and commands with their bounds. */
+/** Parts that each kind of entity gives to a device: attributes, and commands with their bounds. */
 import type { Entity } from './announcement.ts';
 import {
   EntityBuilder,

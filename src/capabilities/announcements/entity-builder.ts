@@ -110,7 +110,7 @@ export class EntityBuilder {
     this.made.commands.push({ name, displayName, topic, write, ...(argument && { argument }) });
   }
 
-  /** What a template makes of a message; the message itself without one. @throws Refusal */
+  /** The result of a template for a message; the message itself without a template. @throws Refusal */
   value(templateKey: string): ReturnType<typeof readValueTemplate> {
     const template = this.text(templateKey);
     if (template === undefined || template === '') return (payload) => payload;
@@ -186,7 +186,10 @@ export function textOfPayload(value: unknown): string | undefined {
 /** Null: the message has no such value. Undefined: the text is none of the values that the attribute can have. */
 type Convert = (text: string) => string | number | boolean | null | undefined;
 
-/** What is none of the values goes on as it came, so that the log of the device says why it was dropped. */
+/**
+ * A value that is none of the declared ones is passed on as it came, so that the log of the device says why it was
+ * dropped.
+ */
 function withConversion(
   read: ReturnType<typeof readValueTemplate>,
   convert: Convert,

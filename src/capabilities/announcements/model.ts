@@ -1,4 +1,4 @@
-/** What an announced device is made of. */
+/** Parts of an announced device. */
 
 export interface Attribute {
   name: string;
@@ -53,7 +53,7 @@ export interface Availability {
   mode: 'all' | 'any' | 'latest';
 }
 
-/** What became of the entities of a device. */
+/** Result for each entity of a device. */
 export interface Interpreted {
   attributes: Attribute[];
   readings: Reading[];

@@ -59,7 +59,7 @@ function unreadable(guestId: string, topic: string, leftOut: string[]): Announce
   return { id: idOf(guestId, topic), guestId, name: topic, ...facts, ...nothing, manifest: '' };
 }
 
-/** What an announcement of the device says about it first. */
+/** The first answer to a question about the device among its announcements. */
 function factOf(entities: readonly Entity[], name: string): string | undefined {
   for (const { device } of entities) {
     const value = device[name];

@@ -40,7 +40,7 @@ export class Announcements {
   readonly #announcements = new Map<string, Map<string, string>>();
   /** By announced device: what a person decided. */
   readonly #decisions = new Map<string, StoredDecision>();
-  /** Of the guests whose announcements changed, until they are put together again. */
+  /** Guests whose announcements changed; their devices are put together again. */
   readonly #stale = new Set<string>();
   /** Guests whose accepted devices have to follow their announcements. */
   readonly #unsettled = new Set<string>();
@@ -190,7 +190,7 @@ export class Announcements {
     return announced;
   }
 
-  /** Of topics that are announced the last message is kept, since some are sent only once. */
+  /** Keeps the last message of announced topics, since some are sent only once. */
   #awaitStates(guestId: string, announced: readonly Announced[]): void {
     const before = this.#last.get(guestId);
     const last = new Map<string, string>();

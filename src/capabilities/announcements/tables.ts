@@ -17,6 +17,6 @@ export const mqttAnnouncedDevice = sqliteTable('mqtt_announced_device', {
   guestId: text('guest_id').notNull(),
   /** Null: a person does not want it. */
   deviceId: text('device_id'),
-  /** Of the manifest that was made of its announcements last; another one is assigned when they change. */
+  /** Digest of the manifest made of the last announcements; another manifest is assigned when they change. */
   manifestSha256: text('manifest_sha256'),
 });

@@ -5,7 +5,7 @@
  * work is bounded by the length of the template. Pure.
  */
 
-/** What the template needs and this program does not offer; goes on behind the name of the template. */
+/** A function that the template needs and this program lacks; the message continues the name of the template. */
 export class TemplateFault extends Error {}
 
 export type Expression =

@@ -1,8 +1,8 @@
-/** What templates make of a message or a value. The work is bounded by the template and the texts given. Pure. */
+/** Templates applied to a message or a value. The work is bounded by the template and the texts given. Pure. */
 import { repairedJson } from '../../lib/repaired-json.ts';
 import { type Expression, parseTemplate, type Part } from './template-parser.ts';
 
-/** What templates work with: JSON, and undefined for what is not there. */
+/** Values in templates: JSON, and undefined for a missing one. */
 type TemplateValue = unknown;
 
 /** A template that was read. */
@@ -16,7 +16,7 @@ const TEXT_MAX = 65_536;
 
 /** There is no value for this message. */
 class NoValue extends Error {
-  /** What is no number and should be one; undefined: nothing was there. */
+  /** The value that should be a number; undefined: it was missing. */
   readonly wrong: TemplateValue;
 
   constructor(wrong?: TemplateValue) {
@@ -25,7 +25,7 @@ class NoValue extends Error {
   }
 }
 
-/** What a template took for a number, such as a list. */
+/** Result of a template that needed a number and got something else, such as a list. */
 export class NoNumber {
   readonly value: unknown;
 

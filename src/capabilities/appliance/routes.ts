@@ -122,7 +122,7 @@ export function applianceRoutes(options: {
   ];
 }
 
-/** For whoever sets up a reverse proxy, and for the console to say why it has no stream. */
+/** Helps to set up a reverse proxy, and tells the console why it has no stream. */
 function connectionRoute(): Route {
   return route({
     operation: 'get_connection',

@@ -30,7 +30,7 @@ export interface PartsStatus {
   folderFault: string | undefined;
   /** Only state can be stored, in reserved room. */
   isDiskFull: boolean;
-  /** What a recent recovery of state.db took from a copy; undefined: there was none. */
+  /** Tables that a recent recovery of state.db took from a copy; undefined: there was no recovery. */
   stateRecovery: string | undefined;
   /** Changes that the end of a write-ahead log lost, one sentence each. */
   changesLost: readonly string[];

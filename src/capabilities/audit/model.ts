@@ -3,7 +3,7 @@ import type { EpochMs } from '../../lib/time.ts';
 
 export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'target', 'anonymous', 'local'] as const;
 
-/** Who did it. */
+/** The person, program or device that made the change. */
 export interface AuditOrigin {
   /** `local`: a command run on the box itself; `device`: a device or its script; `target`: who sends commands through a target. */
   readonly kind: (typeof ORIGIN_KINDS)[number];

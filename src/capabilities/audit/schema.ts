@@ -57,7 +57,7 @@ export const auditShapes = {
   list: shape.listOf('entries', entryShape),
 };
 
-/** What each column of the CSV form has. */
+/** Content of each column of the CSV form. */
 const COLUMNS: Record<string, (entry: StoredEntry) => string> = {
   number: ({ number }) => String(number),
   at: ({ atMs }) => formatTimestamp(atMs),

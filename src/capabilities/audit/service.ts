@@ -15,7 +15,7 @@ import { type AuditStore, createAuditStore } from './store.ts';
 
 interface AuditOptions extends Instruments {
   database: Database;
-  /** Of state.db. */
+  /** Group commit of state.db. */
   commits: GroupCommit;
   limits?: Limits['audit'];
   /** Room for state; while it is scarce, fewer entries are kept. */

@@ -41,6 +41,6 @@ export const claim = sqliteTable('claim', {
 export const clockBehind = sqliteTable('clock_behind', {
   id: integer('id').primaryKey(),
   behindMs: integer('behind_ms').$type<DurationMs>().notNull(),
-  /** What the clock showed when this was last known. */
+  /** Clock time when this was last known. */
   knownAtMs: integer('known_at_ms').$type<EpochMs>().notNull(),
 });

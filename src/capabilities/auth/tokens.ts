@@ -52,7 +52,7 @@ export class Tokens {
     this.times = new TokenTimes(options, () => this.#sweepAfterCommit());
   }
 
-  /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
+  /** The owner of a token; undefined when it is unknown, revoked or expired. */
   authenticate(text: string): Principal | undefined {
     const found = this.#find(text);
     if (found === undefined || this.isExpired(found.token)) return undefined;
@@ -61,7 +61,7 @@ export class Tokens {
     return found.principal;
   }
 
-  /** Who calls with a token that was just made. */
+  /** The caller that a new token stands for. */
   principalOf(token: TokenRecord): Principal {
     return principalOf(
       token,
@@ -175,8 +175,8 @@ export class Tokens {
   }
 
   /**
-   * What a caller may see and revoke: an installer everything, a user what acts for that user, another token
-   * itself and what it made. By id ascending.
+   * Tokens that a caller may see and revoke: an installer all, a user those that act for that user, another token
+   * itself and those it made. By id ascending.
    */
   visibleTo(principal: Principal): TokenRecord[] {
     const own = this.get(principal.tokenId ?? '');

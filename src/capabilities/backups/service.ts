@@ -143,7 +143,7 @@ export class Backups {
     try {
       const { stream, ended } = await openBackup(this.#source(includeHistory, signal), password);
       void ended.then(end);
-      // Two of one day have two names: whoever saves them by their names keeps both.
+      // Two backups of one day have two names, so that a browser keeps both files.
       const moment = formatTimestamp(this.#options.clock.wallMs()).slice(0, 19).replaceAll(':', '');
       return { fileName: `${this.#owner().slug}-${moment}.backup`, stream };
     } catch (error) {
@@ -373,7 +373,7 @@ export class Backups {
     this.#options.database.transaction(() => this.#store.putOutcome(outcome));
   }
 
-  /** A reader has the last byte of a backup before its copy is removed here: whoever asks next waits for that. */
+  /** A reader has the last byte of a backup before its copy is removed here, so the next backup waits for that. */
   async #readerLeft(): Promise<void> {
     await within(this.#options.clock, this.#limits.readerLeavesMs, this.#reading);
   }
@@ -419,7 +419,7 @@ export class Backups {
   }
 }
 
-/** What the plan lacks for a backup. */
+/** The missing part of a plan, without which no backup is made. */
 const missingOf = (plan: BackupPlan): 'target' | 'password' | undefined =>
   (['target', 'password'] as const).find((field) => plan[field] === null);
 

@@ -93,7 +93,7 @@ export function compileFiles(
   };
 }
 
-/** What is wrong with an archive that has no manifest in its place, as far as its names tell. */
+/** The remedy for an archive without a manifest in its place, as far as its names show one. */
 function cureOf(names: readonly string[]): string {
   const lastOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
   const elsewhere = names.find((name) => lastOf(name) === MANIFEST);

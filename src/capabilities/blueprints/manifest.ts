@@ -90,7 +90,7 @@ export interface CompiledConfigurationGroup extends Described {
   [key: string]: unknown;
 }
 
-/** What a blueprint says, as clients get it. */
+/** The content of a blueprint, as clients get it. */
 export interface CompiledManifest extends Described {
   blueprint_spec: 'device_compiled/3.0' | 'device_compiled/1.0';
   implements: string[];

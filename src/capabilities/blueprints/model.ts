@@ -1,7 +1,7 @@
 /** Blueprint records and built-in blueprints. Source: docs/interface/http.md#blueprints-and-profiles. */
 import type { EpochMs } from '../../lib/time.ts';
 
-/** What every answer tells of a blueprint. */
+/** The record of a blueprint, part of every answer. */
 export interface Blueprint {
   id: string;
   createdAtMs: EpochMs;

@@ -99,7 +99,7 @@ function uploadRoutes(service: Blueprints): Route[] {
       errors: ['400 invalid_body'],
       handle: async (call) => {
         const zip = await readUpload(call, FIELD, LIMITS.http.zipBodyBytes);
-        // Whoever has no token shares with all others without one.
+        // All callers without a token share one rate.
         const problems = await service.validate(zip, call.principal.rateKey);
         return problems.length === 0 ? {} : { validation_errors: problems };
       },

@@ -121,7 +121,7 @@ export const blueprintShapes = {
 /** Client generators take the first; one trips over a binary body of any type beside it. */
 export const UPLOAD_MEDIA = ['multipart/form-data', ZIP] as const;
 
-/** The same of a record. */
+/** The same for a record. */
 export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };
 }

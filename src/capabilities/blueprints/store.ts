@@ -159,7 +159,7 @@ function unusedStatements(orm: Database['orm']) {
     forgetUsed: (): void => void forgetUsed.run(),
     /** Unused blueprints: those unused for the fewest days first, later uploads before earlier ones. */
     unused: (): { id: string; days: number }[] => selectUnused.all(),
-    /** Where a blueprint is from and how many devices have it; undefined: there is none. */
+    /** Origin of a blueprint and number of its devices; undefined: there is no such blueprint. */
     use: (wanted: string) => selectUse.get({ id: wanted }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
   };

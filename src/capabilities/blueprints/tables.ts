@@ -6,7 +6,10 @@ export const blueprint = sqliteTable('blueprint', {
   id: text('id').primaryKey(),
   source: text('source', { enum: ['built_in', 'uploaded'] }).notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
-  /** Of a built-in one: hash of its sources and of the program's version. Of one that the library made: hash of its files. */
+  /**
+   * Digest that identifies a blueprint: for a built-in one of its sources and the program's version, for one made by
+   * the library of its files.
+   */
   fingerprint: text('fingerprint'),
   /** Compiled manifest as JSON. */
   manifest: text('manifest').notNull(),

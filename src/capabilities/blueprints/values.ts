@@ -108,7 +108,7 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value !== 'number') return typeof value;
-  // What JSON writes as 1e400, or no integer of a device holds.
+  // Numbers that JSON writes as 1e400, and integers that no device can hold.
   if (!Number.isFinite(value) || (Number.isInteger(value) && isBeyondInt64(value)))
     return 'a number too large';
   return Number.isInteger(value) ? 'integer' : 'float';

@@ -63,7 +63,7 @@ export type Input =
   | 'published'
   /** No session was there any more when the request was published: nothing was sent. */
   | 'unreached'
-  /** Nothing was sent, but the execution is on disk and stays. */
+  /** The request was not sent, but the execution is on disk and stays. */
   | 'not_sent'
   /** Publishing failed; whether the device got the request is not known. */
   | 'send_failed'
@@ -76,9 +76,9 @@ export type Input =
   | 'device_deleted';
 
 /**
- * What a step adds to the log: `started` a STARTED response made by the gateway, `given` the device's
- * response, `late` the device's response without effect on state and newest response, `failure` an ERROR
- * response made by the gateway.
+ * Entries that a step adds to the log: `started` a STARTED response made by the gateway, `given` the device's response,
+ * `late` the device's response without effect on state and newest response, `failure` an ERROR response made by the
+ * gateway.
  */
 export type Addition = 'started' | 'given' | 'late' | 'failure';
 
@@ -171,7 +171,7 @@ export function failureMessage(input: Input, timeoutMs: DurationMs): string {
   }
 }
 
-/** What a script gets as the error of an execution; undefined `ended`: its end did not come in time. */
+/** The error that a script gets for an execution; undefined `ended`: the execution did not end in time. */
 export function scriptFault(ended: Execution | undefined): string | undefined {
   if (!ended || ended.state === 'TIMEOUT') return 'timeout';
   if (ended.state === 'SUCCESS') return undefined;
@@ -195,7 +195,7 @@ export function readAccessLevel(command: CompiledCommand): string {
   return typeof command.read_access_level === 'string' ? command.read_access_level : 'readonly';
 }
 
-/** Commands whose executions not everybody may see, with the access level that may. */
+/** Commands whose executions are visible from an access level on. */
 export const guardedCommands = memoized(({ commands }: CompiledManifest) =>
   Object.entries(commands)
     .map(([name, command]) => [name, readAccessLevel(command)] as const)

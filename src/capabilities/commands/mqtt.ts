@@ -43,7 +43,7 @@ export class ResponseHandler {
     try {
       await this.#accept(message);
     } catch (error) {
-      // Nothing waits for an acknowledgement at QoS 0; the loss is counted where it happened.
+      // No acknowledgement is expected at QoS 0; the loss is counted where it happened.
       if (message.qos > 0) throw error;
       this.#ignore(message, 'not stored');
     }

@@ -88,7 +88,7 @@ export class ResponseBuffer {
     return this.#options.commits.request(bytes);
   }
 
-  /** As `stored`, when nobody waits for it. */
+  /** As `stored`, when no caller waits for it. */
   storeSoon(): void {
     this.stored().catch((error: unknown) => this.#reportWaiting(error));
   }

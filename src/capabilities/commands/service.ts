@@ -268,7 +268,7 @@ export class Commands {
     };
     this.#recordNew(execution);
     const live = this.#inFlight.watch(execution);
-    // An answered request has arrived; after the end nobody would see what a second one does.
+    // The caller still waits; after the end the result of a second request would be lost.
     const isWanted = (): boolean =>
       !live.isAnswered && !isFinished(live.execution.state) && request.isWanted?.() !== false;
     const message = { id: execution.id, name: manifestName, arguments: checked };
@@ -276,7 +276,7 @@ export class Commands {
     // Deleting the device while the request is on its way ends the execution first.
     await Promise.race([sent, live.ended]);
     if (!this.#inFlight.find(execution.id) && live.execution.state === 'NEW') {
-      // Nothing was sent, so nothing is recorded.
+      // The request was not sent, so no execution is recorded.
       this.#removeUnsent(execution);
       throw request.isWanted?.() === false
         ? unavailable('The execution was stored too late, so the command was not sent.')

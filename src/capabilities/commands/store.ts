@@ -53,7 +53,7 @@ const { executionNumber, sequence, payload, receivedAtMs } = executionResponse;
 const isIt = given(id);
 const isUnfinished = sql`${state} IN ('NEW', 'IN_PROGRESS')`;
 const isFinished = not(isUnfinished);
-/** As the index says. */
+/** Written as the index has it, so that the index is used. */
 const isGuarded = sql.raw(`read_role IS NOT 'READONLY'`);
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
 const isKind = given(ephemeral);
@@ -110,7 +110,7 @@ function createWriter(orm: Orm) {
 function createCleaner(orm: Orm) {
   const finished = (condition?: SQL) =>
     orm.select({ number }).from(execution).where(and(condition, isFinished)).limit(sql.placeholder('most'));
-  // By number: the order of arrival, which no wrong clock can change.
+  // Ordered by number: the order of arrival, which no wrong clock can change.
   const ofDevice = finished(and(given(deviceId), isKind)).orderBy(number);
   const trim = removalOf(orm, number, sql`${ofDevice}`);
   const trimAll = removalOf(orm, number, sql`${finished().orderBy(number)}`);
@@ -311,7 +311,7 @@ function conditionsOf(filter: ExecutionFilter): (SQL | undefined)[] {
     states: sql`+${state} IN ${listed('states')}`,
     names: or(sql`${requestedName} IN ${listed('names')}`, sql`${manifestName} IN ${listed('names')}`),
     hidden: sql`${deviceId} || '/' || ${manifestName} NOT IN ${listed('hidden')}`,
-    // By id, which every walk has at hand, so that counting needs no row.
+    // Compares ids, which every step has at hand, so that counting reads no row.
     hiddenRoles: sql`${id} NOT IN (SELECT id FROM ${execution} WHERE ${isGuarded} AND coalesce(read_role, 'SYSTEM') IN ${listed('hiddenRoles')})`,
   };
   return Object.keys(parametersOf(filter)).map((name) => conditions[name]);

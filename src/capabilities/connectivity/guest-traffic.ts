@@ -56,14 +56,14 @@ export class GuestTraffic {
   }): Promise<void> | void {
     const { guests, retain } = this.#options;
     const { topic, payload, isRetained } = message;
-    // Whoever reads announcements keeps them.
+    // Retained announcements are kept by their reader.
     if (isRetained && !topic.startsWith(`${DISCOVERY_PREFIX}/`)) retain(topic, payload);
     this.#publish(topic, payload);
     const guestId = guestOfKey(message.session?.identity.key ?? '');
     return guestId === undefined ? undefined : guests.onMessage?.({ guestId, topic, payload });
   }
 
-  /** Answers who listens for Home Assistant that somebody reads announcements. */
+  /** Answers a device that subscribes to Home Assistant's status that its announcements are read. */
   subscribed(key: string, filters: readonly string[]): void {
     if (guestOfKey(key) !== undefined && filters.includes(DISCOVERY_STATUS_TOPIC))
       this.#publish(DISCOVERY_STATUS_TOPIC, ONLINE);

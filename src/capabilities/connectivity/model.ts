@@ -18,7 +18,7 @@ export interface DeviceMessage {
   qos: 0 | 1 | 2;
   /** The client marked it as sent again: handlers that count exactly once compare it with what they have. */
   duplicate: boolean;
-  /** From the gateway or a module, about itself: nobody waits until it is stored. */
+  /** True for values of the gateway or a module about itself, whose storage is not awaited. */
   isOwn?: boolean;
   /** The session on which it came; absent when the gateway itself sent it. */
   session?: MqttSession | undefined;
@@ -44,7 +44,7 @@ export interface CommandRequest {
 export interface LocalSession {
   /** Handles the message as if the device had sent it; `subject` is the end of its topic. */
   send(subject: string, body: Record<string, unknown>): void;
-  /** The same for data of somebody who waits for its acknowledgement: resolves when it is stored. */
+  /** The same for data whose sender waits for the acknowledgement: resolves when it is stored. */
   store(subject: string, body: Record<string, unknown>): Promise<void> | void;
   /** Ends the session. */
   close(): void;

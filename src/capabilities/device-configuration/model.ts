@@ -80,7 +80,7 @@ export function groupOf(manifest: CompiledManifest, name: string): CompiledConfi
   return Object.hasOwn(manifest.configuration, name) ? manifest.configuration[name] : undefined;
 }
 
-/** What is wrong with a value, reading on from the parameter's name; undefined when it may be set. */
+/** The fault of a value, as the end of a sentence about the parameter; undefined: it may be set. */
 export function problemOf(parameter: CompiledArgument, value: unknown): string | undefined {
   const { problem } = checkWritableValue(parameter, value);
   if (problem !== undefined) return problem;

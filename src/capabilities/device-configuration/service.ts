@@ -77,7 +77,7 @@ export class DeviceConfiguration {
     return mapped(configuration, (group, name) => this.#values(device, name, group));
   }
 
-  /** Values of sensitive parameters, for whoever takes them out of a text; nobody is shown them. */
+  /** Values of sensitive parameters, to be removed from texts; they are never shown. */
   secretsOf(device: Device): string[] {
     const { configuration } = this.#options.devices.manifest(device);
     return Object.entries(configuration).flatMap(([name, group]) =>
@@ -100,7 +100,7 @@ export class DeviceConfiguration {
     return visibleValues(group, this.#values(device, name, group), names);
   }
 
-  /** Names of sensitive parameters of a group that have been set; nobody gets the values. @throws as get */
+  /** Names of sensitive parameters of a group that have been set; the values are never given out. @throws as get */
   hidden(device: Device, name: string, role: Role): string[] {
     const group = this.#group(device, name, role);
     return [...this.#store.group(device.id, name)]
@@ -257,7 +257,7 @@ export class DeviceConfiguration {
   }
 }
 
-/** Least role for a group; what is not declared is nobody's. */
+/** Least role for a group; VENDOR for a group that is not declared. */
 function requiredRole(manifest: CompiledManifest, group: string): Role {
   return roleNeededFor(groupOf(manifest, group)?.access_level ?? '');
 }

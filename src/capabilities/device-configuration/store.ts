@@ -45,7 +45,7 @@ export function createConfigurationStore({ orm }: Database, sealer: SecretSealer
       ),
     ofDevice: (id: string): StoredValue[] => selectDevice.all({ deviceId: id }).flatMap(opened),
     put: (id: string, stored: StoredValue, updatedAtMs: EpochMs): void => {
-      // As text, since JSON of the sealer does not keep long numbers exact.
+      // Stored as text, since JSON of the sealer does not keep long numbers exact.
       const value = stored.isSensitive ? sealer.seal(JSON.stringify(stored.value)) : stored.value;
       put.run({ ...stored, value, deviceId: id, updatedAtMs });
     },

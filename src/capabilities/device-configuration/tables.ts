@@ -9,7 +9,7 @@ export const deviceConfiguration = sqliteTable(
     group: text('group_name').notNull(),
     parameter: text('parameter').notNull(),
     value: text('value', { mode: 'json' }).$type<unknown>().notNull(),
-    /** What the manifest said when it was set. */
+    /** Type of the parameter in the manifest when it was set. */
     type: text('type').notNull(),
     isSensitive: integer('sensitive', { mode: 'boolean' }).notNull(),
     updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),

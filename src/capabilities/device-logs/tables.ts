@@ -10,7 +10,7 @@ export const severityColumn = customType<{ data: LogSeverity; driverData: number
   fromDriver: (place) => LOG_SEVERITIES[place] ?? 'info',
 });
 
-/** A small number stands for a device in every entry. */
+/** Entries refer to a device by a small number. */
 export const logDevice = sqliteTable('log_device', {
   number: integer('number').primaryKey(),
   deviceId: text('device_id').notNull(),

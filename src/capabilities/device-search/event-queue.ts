@@ -1,4 +1,4 @@
-/** Events of work that goes on, read one by one. */
+/** Events of a running task, read one by one. */
 export class EventQueue<Event> {
   readonly #events: Event[] = [];
   #isEnded = false;

@@ -1,4 +1,4 @@
-/** Shows what a device answers at one address, so that somebody who writes a template sees its fields. GET only. */
+/** Shows the answer of a device at one address, so that the author of a template sees its fields. GET only. */
 import { invalidBody } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -21,7 +21,9 @@ export function readableUrl(text: string, own: readonly OwnNetwork[]): URL {
   return url;
 }
 
-/** Asks once. No redirection is followed, so that nobody can read other servers of the network by a device. */
+/**
+ * Sends one request. No redirection is followed, so that a device cannot be used to read other servers of the network.
+ */
 export async function readHttp(
   url: URL,
   { clock, limits }: { clock: Clock; limits: Limits['deviceSearch'] },

@@ -52,7 +52,7 @@ export class ModbusSearch {
     const known = new Set<string>();
     await this.#guarded(uri, async () => {
       for (const unit of units) {
-        // Who has answered once is not far away, and others behind it neither.
+        // A unit that answered once is near, and so are the others behind the same converter.
         const line = known.size > 0 ? { timeout_ms: scanSerialAnswerMs } : {};
         const device = await this.#identify(uri, unit, reads.get(unit) ?? [], line, signal);
         if (!device) continue;
@@ -110,7 +110,7 @@ export class ModbusSearch {
     };
   }
 
-  /** Undefined: nobody is there. */
+  /** Undefined when no unit answers. */
   async #identify(
     uri: string,
     unit: number,

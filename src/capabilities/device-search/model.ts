@@ -1,4 +1,4 @@
-/** What a search on the network is asked for, and what it says. */
+/** Order and results of a search on the network. */
 
 /** Where to search. */
 export interface SearchOrder {
@@ -26,11 +26,11 @@ export interface FoundDevice {
   connection: Record<string, string | number>;
 }
 
-/** What one address answered. */
+/** The answer of one address. */
 export interface HttpRead {
   /** It answered with JSON. */
   isUsable: boolean;
-  /** What happened, in a sentence. */
+  /** The event in a sentence. */
   message: string;
   /** The answer, which is JSON. */
   text?: string;

@@ -11,7 +11,7 @@ interface Network {
 }
 
 interface HostLimits {
-  /** Of one search. */
+  /** Addresses in one search. */
   hosts: number;
   /** A network that is larger is narrowed to this one around the gateway's address. */
   narrowPrefix: number;
@@ -35,7 +35,7 @@ const baseOf = (address: number, prefix: number): number => address - (address %
 const networkText = ({ base, prefix }: Pick<Network, 'base' | 'prefix'>): string =>
   `${textOf(base)}/${prefix}`;
 
-/** What a search covers. */
+/** The range of a search. */
 interface Covered {
   /** Addresses to ask, without those of the gateway itself. */
   hosts: string[];
@@ -64,7 +64,7 @@ export function hostsToSearch(
         'networks',
         `Field "networks" has more than ${limits.hosts} addresses: search smaller networks one after the other.`,
       );
-    // The first and the last address of a network are nobody's.
+    // The first and the last address of a network belong to no host.
     const edge = size > 2 ? 1 : 0;
     for (let address = base + edge; address < base + size - edge; address += 1) hosts.add(textOf(address));
   }

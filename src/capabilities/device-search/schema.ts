@@ -49,7 +49,7 @@ export const readBody = v.pipe(
   shape.example({ url: 'http://192.168.1.20/status' }),
 );
 
-/** What an address answered. */
+/** The answer of an address. */
 export const readShape = v.object({
   read: v.object({
     usable: shape.about(v.boolean(), 'It answered with JSON.'),

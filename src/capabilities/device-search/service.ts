@@ -81,7 +81,7 @@ export class DeviceSearch {
     return events;
   }
 
-  /** What an address in the gateway's networks answers. @throws GatewayError invalid_body (400) for any other address */
+  /** Reads an address in the gateway's networks once. @throws GatewayError invalid_body (400) for any other address */
   read(url: string, signal: AbortSignal): Promise<HttpRead> {
     const { clock, networks = ownNetworks } = this.#options;
     return readHttp(readableUrl(url, networks()), { clock, limits: this.#limits.deviceSearch }, signal);
@@ -127,7 +127,7 @@ export class DeviceSearch {
         },
       ),
     ]);
-    // What was not found by its interface is known by its announcement at least.
+    // A device that was not found by its interface is at least known by its announcement.
     for (const service of await announcing) {
       const { type, name, address: host, port } = service;
       const device = foundAt({ host, port }, await library.recognise({ services: [{ type, name }] }));

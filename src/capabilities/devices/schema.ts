@@ -22,7 +22,7 @@ const EXPANSIONS = [
 ] as const;
 export type Expansion = (typeof EXPANSIONS)[number];
 
-/** What comes at least so often needs no word of how often. */
+/** A shorter usual pause need not be shown. */
 const SHORT_PAUSE_S = 10;
 
 const EXAMPLE_BLUEPRINT = '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10';

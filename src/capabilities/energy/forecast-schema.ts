@@ -73,7 +73,7 @@ export function forecastToWire({ timezone, currency, days, plans }: EnergyForeca
   };
 }
 
-/** Of a day: the sums of what is known, and the mean price. */
+/** One day: the sums of what is known, and the mean price. */
 function sumOf({ fromS, toS, hours }: EnergyForecast['days'][number]): ForecastHour {
   const sum = (name: Exclude<keyof ForecastHour, 'fromS' | 'toS'>): [number, number] => {
     const amounts = hours.map((hour) => hour[name]).filter((amount) => amount !== null);

@@ -115,7 +115,7 @@ function meanOf(
   return Number.isNaN(sum) ? null : (sum / (to - from)) * factor;
 }
 
-/** By hour of the clock, because days of a change of the clocks have another length. */
+/** Keyed by hour of the clock, because days on which the clocks change have another length. */
 async function expectedLoad(day: LocalDay, past: Past): Promise<(atS: EpochS) => number | null> {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: past.timezone,

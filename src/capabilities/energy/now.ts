@@ -51,7 +51,7 @@ interface Surroundings {
   gapAfterMs: DurationMs;
   /** W; larger powers of a source are none. */
   powerMaxW: (source: EnergySource) => number;
-  /** Nothing flows at a device that is known to be gone, however new its last value is. */
+  /** A device that is known to be offline has no flow, however new its last value is. */
   isOffline: (source: EnergySource) => boolean;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
@@ -59,7 +59,7 @@ interface Surroundings {
 
 type Bounds = readonly [least: number, most: number];
 
-/** %. A little beyond, because some batteries count so; 255, 6 553.5 and 65 535 stand for "not available". */
+/** Percent. A little beyond 100, because some batteries count so; 255, 6 553.5 and 65 535 mean "not available". */
 export const SOC_BOUNDS: Bounds = [-5, 120];
 
 export function powerNow(sources: readonly EnergySource[], around: Surroundings): PowerNow {

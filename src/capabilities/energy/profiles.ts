@@ -139,7 +139,7 @@ function originName(manifest: CompiledManifest): string {
   return typeof template === 'string' ? template : manifest.display_name;
 }
 
-/** What a device says of a role that another device counts for. */
+/** A role that a device has as well, but which another device counts for. */
 interface OtherSource {
   source: EnergySource;
   countedDeviceId: string;
@@ -230,7 +230,7 @@ const THROUGH_INVERTER: ReadonlySet<EnergyRole> = new Set(['pv', 'battery', 'gen
  */
 const TIMES_RATED = 3;
 
-/** The largest power of a role by what an inverter says of itself; undefined: it says nothing, or nothing usable. */
+/** The largest power of a role by an inverter's nameplate; undefined when it has none, or no usable one. */
 export function maxPowerOfNameplateW(role: EnergyRole, nameplate: unknown): number | undefined {
   if (typeof nameplate !== 'number' || !(nameplate > 0) || !THROUGH_INVERTER.has(role)) return undefined;
   return nameplate * TIMES_RATED;

@@ -1,4 +1,4 @@
-/** What devices say of the future of a value (docs/telemetry.md#schedules). */
+/** Future values of an attribute, sent by devices (docs/telemetry.md#schedules). */
 import * as v from 'valibot';
 import type { EpochS } from '../../lib/time.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';
@@ -59,7 +59,7 @@ export function sunOf(parts: Parts): Schedule | undefined {
   };
 }
 
-/** What the first device with prices says, as it says it; undefined: there is none. */
+/** The schedule of the first device with prices; undefined: there is none. */
 export function priceOf(parts: Parts): Schedule | undefined {
   for (const device of parts.devices.all()) {
     const schedule = scheduleOf(parts, device, 'energy_price');

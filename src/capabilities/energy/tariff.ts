@@ -1,4 +1,4 @@
-/** What a kilowatt hour costs and brings: the contracts of the site, one after another. */
+/** The contracts of the site, one after another: prices of import and export per kilowatt hour. */
 import { localDayEdges } from '../telemetry/index.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
@@ -9,12 +9,12 @@ export const PRICE_KINDS = ['FIXED', 'TWO_RATE', 'DEVICE'] as const;
 /** In the currency of the site per kWh, before VAT. */
 export interface Price {
   kind: (typeof PRICE_KINDS)[number];
-  /** Of FIXED and TWO_RATE. */
+  /** Price of FIXED and TWO_RATE. */
   price: number | null;
-  /** Of TWO_RATE: the other price and its times, such as `mon-fri 22:00-06:00, sat-sun`. */
+  /** Other price of TWO_RATE, with its times such as `mon-fri 22:00-06:00, sat-sun`. */
   lowPrice: number | null;
   lowTimes: string | null;
-  /** Of DEVICE. */
+  /** Device of a price of kind DEVICE. */
   deviceId: string | null;
   attribute: string | null;
   /** Added to each of them. */
@@ -28,7 +28,7 @@ export interface Tariff {
   importPrice: Price;
   /** Null: nothing is known of what an exported kWh brings. */
   exportPrice: Price | null;
-  /** Of the import price, its surcharge and the standing charges. */
+  /** VAT on the import price, its surcharge and the standing charges. */
   vatPercent: number;
   standingChargePerDay: number;
   standingChargePerMonth: number;
@@ -36,7 +36,7 @@ export interface Tariff {
 
 /** The tariffs of the site, the oldest first. */
 export interface TariffBook {
-  /** ISO 4217; undefined while nobody said. */
+  /** ISO 4217; undefined until the owner has set it. */
   currency: string | undefined;
   items: readonly Tariff[];
 }

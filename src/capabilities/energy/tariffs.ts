@@ -24,7 +24,7 @@ interface TariffOptions {
   telemetry: Pick<Telemetry, 'latest' | 'quarters'>;
 }
 
-/** Of quarters of an hour: [from, to). */
+/** Quarters of an hour: [from, to). */
 interface Span {
   from: number;
   to: number;
@@ -93,7 +93,7 @@ export class Tariffs {
       const schedule = priceOf(this.#options);
       return { currency, importPrice: (quarter) => schedule?.(quarter * QUARTER_S) };
     }
-    // Of whole quarters.
+    // Prices are known for whole quarters.
     const prices = await this.prices(fromS - (fromS % QUARTER_S), toS - (toS % QUARTER_S), 'with schedules');
     return {
       currency,
@@ -123,7 +123,7 @@ export class Tariffs {
     return prices;
   }
 
-  /** What a local day costs whatever is used, VAT included; 0 before the first tariff. */
+  /** Cost of a local day whatever is used, VAT included; 0 before the first tariff. */
   standingCharges(fromS: EpochS, toS: EpochS): (dayS: EpochS) => number {
     const periods = this.#periods(fromS, toS);
     const dateAt = this.#calendar();
@@ -180,7 +180,7 @@ export class Tariffs {
     }
   }
 
-  /** What the device of a price says itself of the future. */
+  /** Fills prices of the future from the schedule of the device. */
   #fillAhead(into: Float64Array, first: number, span: Span, price: Price, factor: number): void {
     const device = this.#options.devices.get(price.deviceId ?? '');
     if (price.kind !== 'DEVICE' || !device || price.attribute === null) return;

@@ -14,7 +14,7 @@ export const TRANSPORTS = [
 ] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** What a list shows of a template. */
+/** A template in a list. */
 export interface LibraryDevice {
   id: string;
   source: 'LIBRARY' | 'OWN';
@@ -57,14 +57,14 @@ export interface LibraryValue {
   isProperty: boolean;
 }
 
-/** What a blueprint says of the template that it was made from, under `.library` of its manifest. */
+/** The template that a blueprint was made from, under `.library` of its manifest. */
 export interface Origin {
   template: string;
   digest: string;
   parameters: Record<string, string>;
 }
 
-/** What the present template would change at a device. */
+/** Changes that the present template would make at a device. */
 export interface LibraryUpdate {
   deviceId: string;
   templateId: string;
@@ -87,7 +87,7 @@ export function originOf(manifest: Readonly<Record<string, unknown>>): Origin | 
   return { template, digest, parameters };
 }
 
-/** What a search asks devices for, so that a template can know them. */
+/** Questions to devices, whose answers identify their template. */
 export interface SearchQuestions {
   /** Units that templates of Modbus TCP name, with the registers of those templates. */
   units: { unit: number; reads: RegisterRead[] }[];
@@ -96,7 +96,7 @@ export interface SearchQuestions {
   /** Settings of serial lines that templates name. */
   lines: { baud: number; parity: 'none' | 'even' | 'odd'; stopBits: 1 | 2 }[];
   http: { port: number; paths: string[] }[];
-  /** Of multicast DNS, such as `_shelly._tcp`. */
+  /** Services of multicast DNS, such as `_shelly._tcp`. */
   services: string[];
 }
 
@@ -110,6 +110,6 @@ export interface RecognisedDevice {
   port: number;
   serialNumber?: string | undefined;
   model?: string | undefined;
-  /** What to ask for serial number and model. */
+  /** Registers with serial number and model. */
   identity: { reads: RegisterRead[]; paths: string[] };
 }

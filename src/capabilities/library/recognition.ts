@@ -1,4 +1,4 @@
-/** What to ask devices on a network for, and which templates know their answers. */
+/** Questions to devices on a network, and the templates that recognise their answers. */
 import {
   type Evidence,
   identityOf,

@@ -148,12 +148,12 @@ export class DeviceLibrary {
     return this.#ask({ kind: 'schema' });
   }
 
-  /** What a search on the network asks devices for. */
+  /** Questions of a search on the network to devices. */
   searchQuestions(): Promise<SearchQuestions> {
     return this.#ask({ kind: 'questions', own: this.#store.all() });
   }
 
-  /** The templates that a device may belong to by what it said; none, one, or several that it does not tell apart. */
+  /** The templates that fit a device's answers; none, one, or several that cannot be told apart. */
   recognise(evidence: Evidence): Promise<RecognisedDevice[]> {
     return this.#ask({ kind: 'recognise', evidence, own: this.#store.all() });
   }
@@ -162,7 +162,7 @@ export class DeviceLibrary {
     return this.#worker.stop();
   }
 
-  /** Undefined: the template is gone, or has become faulty, which its own page tells. */
+  /** Undefined when the template is gone, or has become faulty, which its own page shows. */
   async #present({ template, parameters }: Origin): Promise<CompiledDevice | undefined> {
     try {
       return await this.#ask({ kind: 'compile', ...this.#named(template), parameters, isForgiving: true });

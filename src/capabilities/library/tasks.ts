@@ -1,4 +1,4 @@
-/** What the thread of the library is asked, and what it answers. */
+/** Questions to the thread of the library, and their answers. */
 import type { Evidence, TemplateFault } from '#library';
 import type { LibraryDevice, LibraryEntry, RecognisedDevice, SearchQuestions } from './model.ts';
 
@@ -13,7 +13,7 @@ export type LibraryTask =
   | { kind: 'devices'; own?: Readonly<Record<string, string>> }
   | ({ kind: 'entry' } & Named)
   | { kind: 'schema' }
-  /** What a search on the network asks for. `own`: texts of the owner. */
+  /** Questions of a search on the network. `own`: texts of the owner. */
   | { kind: 'questions'; own: Readonly<Record<string, string>> }
   | { kind: 'recognise'; evidence: Evidence; own: Readonly<Record<string, string>> }
   /** `isForgiving`: parameters that the template does not have, or not so, take their default. */

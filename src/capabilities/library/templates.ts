@@ -18,7 +18,7 @@ import type { CompiledDevice, LibraryAnswer, LibraryTask } from './tasks.ts';
 
 type Source = LibraryDevice['source'];
 
-/** What a task without a result answers. */
+/** Answer of a task without a result. */
 class Refusal extends Error {
   readonly answer: LibraryAnswer;
 
@@ -81,7 +81,7 @@ const MODBUS = { tcp: 'MODBUS_TCP', rtu: 'MODBUS_RTU', rtu_over_tcp: 'MODBUS_RTU
 
 const TELEGRAMS = { serial: 'SERIAL', tcp: 'TCP', multicast: 'UDP' } as const;
 
-/** None where values follow from settings alone. */
+/** Empty where values follow from settings alone. */
 function transportsOf({ modbus, http, mqtt, telegrams, udp }: Template): Transport[] {
   if (modbus) return modbus.transports.map((transport) => MODBUS[transport]);
   if (telegrams) return telegrams.transports.map((transport) => TELEGRAMS[transport]);

@@ -114,7 +114,7 @@ const LINE_MAX = 1_023;
 const DEBOUNCE_MS = 5;
 const DEBOUNCE_MS_MAX = 60_000;
 
-/** What the path of each kind looks like. */
+/** Form of the path of each kind. */
 const PATHS = {
   CAN: /^[A-Za-z0-9_.-]{1,15}$/,
   DIGITAL_INPUT: /^\/dev\/gpiochip\d{1,4}$/,

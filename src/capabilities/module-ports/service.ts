@@ -97,7 +97,7 @@ export class ModulePorts {
     return this.#options.probeSerial(this.requireSerial(name).path);
   }
 
-  /** As above. @throws GatewayError io_port_not_found (404) */
+  /** As for serial ports. @throws GatewayError io_port_not_found (404) */
   async testIo(name: string): Promise<string | undefined> {
     return this.#options.probeIo(this.requireIo(name));
   }

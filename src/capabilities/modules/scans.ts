@@ -16,7 +16,7 @@ export const RESTING = 'resting';
 
 /** Which units to look for, and where. */
 export type ScanOrder = Omit<ToModule & { type: 'scan' }, 'type' | 'id'>;
-/** What a scan found under one unit id. */
+/** A unit that a scan found. */
 export type ScanUnit = FromModule & { type: 'scan_unit' };
 type ModuleEnd = FromModule & { type: 'scan_end' };
 /** `module_lost`: the module restarted, or does not answer any more. */
@@ -93,7 +93,7 @@ export class ModuleScans {
     if (scan?.moduleId === module.id) scan.add(message);
   }
 
-  /** A module said hello: scans of its earlier run are lost. */
+  /** After a hello of the module, scans of its earlier run are lost. */
   greeted(module: Device, run: string): void {
     const before = this.#runs.get(module.id) ?? RESTING;
     this.#runs.set(module.id, run);

@@ -302,7 +302,7 @@ export function endSentence({ outcome, reason }: ScanEnd, uri: string): string {
   }
 }
 
-/** What the unit says it is, by SunSpec or else by its identification. */
+/** The unit's name of itself, by SunSpec or else by its identification. */
 function nameOf({ sunspec, identification }: ScanUnit): string {
   const ways = [
     [sunspec?.manufacturer, sunspec?.model, sunspec?.serial_number],

@@ -72,7 +72,7 @@ function targetOf(devices: Devices, message: CommandMessage): Device | undefined
   return atAddress ?? devices.find(target);
 }
 
-/** Values of a script for whoever writes JSON: with all digits of its integers. */
+/** Values of a script as JSON, with all digits of its integers. */
 export const tableOf = (values: Record<string, unknown> | undefined): Record<string, unknown> | undefined =>
   writableJson(values) as Record<string, unknown> | undefined;
 

@@ -78,7 +78,7 @@ export class Modules {
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
   readonly #scans: ModuleScans;
-  /** What devices are asked and answer, while somebody looks for a fault. */
+  /** Exchanges with devices, recorded while a person looks for a fault. */
   readonly traces: DeviceTraces;
   readonly #unsubscribe: (() => void)[];
   readonly #runs: ModuleRuns;

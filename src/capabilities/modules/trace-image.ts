@@ -1,5 +1,5 @@
 /**
- * What a traced device answered as an image of it, which `simulate-modbus` plays back and `try-template` reads: the newest
+ * Image of the answers of a traced device, which `simulate-modbus` plays back and `try-template` reads: the newest
  * value of each register, path or topic. Pure.
  */
 import { Buffer } from 'node:buffer';

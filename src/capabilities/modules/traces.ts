@@ -16,7 +16,7 @@ export interface TracedExchange extends Omit<TraceEntry, 'at_ms'> {
   /** Counts from 1 in each trace. */
   number: number;
   atMs: EpochMs;
-  /** Of `sent` and `received`. */
+  /** Format of `sent` and `received`. */
   format: 'HEX' | 'TEXT';
 }
 
@@ -127,7 +127,7 @@ export class DeviceTraces {
   receive(device: Device, { entries, dropped }: FromModule & { type: 'trace_entries' }): void {
     const held = this.#held.get(device.id);
     if (!held) return;
-    // What the module still held comes after the end.
+    // Exchanges that the module still held arrive after the end.
     const { clock } = this.#options;
     const isLate = clock.monotonicMs() > held.untilMs + this.#limits.module.answerMs;
     if (isLate) return;
@@ -183,7 +183,7 @@ export class DeviceTraces {
       this.#options.send(module, { type: 'trace', channel_id, duration_ms: Math.max(0, durationMs) });
   }
 
-  /** As many traces are kept that are over as may run. */
+  /** Keeps as many finished traces as may run. */
   #makeRoom(): void {
     const over = [...this.#held.values()].filter(({ state }) => state === 'ENDED');
     for (const { device } of over.slice(0, Math.max(0, over.length + 1 - this.#limits.trace.devices)))

@@ -127,7 +127,7 @@ function watch(
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
     device !== undefined && (wanted?.has(device.id) ?? true);
-  /** Without a declaration everybody may see it. */
+  /** Without a declaration it is visible to every role. */
   const mayShow = (declared: { access_level: string } | undefined): boolean =>
     declared === undefined || roleIncludes(role, roleNeededFor(declared.access_level));
   const send = (device: Device, receivedAtMs: EpochMs, timestampS: EpochS, content: Content): void =>

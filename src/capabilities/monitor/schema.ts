@@ -9,7 +9,7 @@ const common = {
   timestamp: shape.unixSeconds(),
 };
 
-/** What was changed or commanded: a device, by a command, or anything else. */
+/** The subject of a change: a device, a command, or anything else. */
 const CHANGES = ['DEVICE', 'COMMAND', 'OTHER'] as const;
 
 export const messageShape = shape.named(
@@ -33,7 +33,7 @@ export const messageShape = shape.named(
 );
 
 export type MonitorMessage = v.InferOutput<typeof messageShape>;
-/** What differs between messages about a device. */
+/** The part that differs between messages about a device. */
 type ContentOf<Kind> = Kind extends MonitorMessage & { device_id: string }
   ? Omit<Kind, keyof typeof common>
   : never;

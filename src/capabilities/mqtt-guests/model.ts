@@ -6,7 +6,7 @@ export type MqttGuest = Omit<typeof mqttGuest.$inferSelect, 'salt' | 'sha256'>;
 
 /** Where devices announce themselves in the format of Home Assistant; every guest may publish there. */
 export const DISCOVERY_PREFIX = 'homeassistant';
-/** Where that software says that it runs; devices that listen there announce themselves again. */
+/** Topic on which that software announces its start; devices that subscribe to it announce themselves again. */
 export const DISCOVERY_STATUS_TOPIC = `${DISCOVERY_PREFIX}/status`;
 
 /** First level of the topics of the gateway's own devices. */
@@ -20,7 +20,7 @@ export const keyOfGuest = (id: string): string => `${KEY_PREFIX}${id}`;
 export const guestOfKey = (key: string): string | undefined =>
   key.startsWith(KEY_PREFIX) ? key.slice(KEY_PREFIX.length) : undefined;
 
-/** A topic without a wildcard stands for itself and everything below it. */
+/** A topic without a wildcard means itself and everything below it. */
 export function filterOf(topic: string): string {
   return /[+#]/.test(topic) ? topic : `${topic.replace(/\/$/, '')}/#`;
 }

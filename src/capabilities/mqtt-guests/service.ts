@@ -22,7 +22,7 @@ interface MqttGuestEvents {
   guest_connected: { guestId: string; isConnected: boolean };
 }
 
-/** What a guest published. */
+/** A message of a guest. */
 export interface GuestMessage {
   guestId: string;
   topic: string;
@@ -56,12 +56,12 @@ export interface GuestRefusal {
 
 /**
  * Accounts for MQTT devices of other makers, which publish and subscribe on topics of their own and never below `v1/`.
- * What they say goes to modules that subscribe to it, and to whoever reads announcements
+ * Their messages go to modules that subscribe to them, and to the reader of announcements
  * (docs/mqtt-devices-of-others.md).
  */
 export class MqttGuests {
   readonly events: Emitter<MqttGuestEvents>;
-  /** What guests publish goes here. */
+  /** Receives the messages of guests. */
   onMessage: GuestListener | undefined;
   readonly #options: MqttGuestsOptions;
   readonly #store;

@@ -21,7 +21,7 @@ export interface EmailSettings {
   to: string[];
 }
 
-/** Of the body of a webhook. */
+/** Forms of the body of a webhook. */
 export const WEBHOOK_FORMS = ['JSON', 'SLACK', 'DISCORD', 'MATTERMOST', 'GOOGLE_CHAT', 'TEAMS'] as const;
 export type WebhookForm = (typeof WEBHOOK_FORMS)[number];
 
@@ -50,7 +50,7 @@ export interface Secrets {
   token?: string;
 }
 
-/** What a rule says to people. */
+/** A message of a rule to people. */
 export interface RuleMessage {
   readonly rule: { readonly id: string; readonly slug: string };
   readonly severity: AlertSeverity;

@@ -145,7 +145,7 @@ export class Outbox {
 function pendingKindOf(kind: AlertChange['kind'], alert: Alert): Pending['kind'] | undefined {
   if (kind === 'CLEARED') return alert.isLasting ? 'CLEARED' : undefined;
   if (kind === 'ACKNOWLEDGED' || !alert.isLasting) return undefined;
-  // Whoever acknowledged it knows of it.
+  // A person who acknowledged the alert needs no message.
   return alert.acknowledgedAtMs === undefined ? 'RAISED' : undefined;
 }
 

@@ -37,7 +37,7 @@ interface NotificationsOptions {
   site: Pick<Site, 'get'>;
   devices: Devices;
   alerts: Alerts;
-  /** A restored copy notifies nobody. Default: it is none. */
+  /** True when a restored copy must not notify anybody. Default: false. */
   isRehearsal?: boolean;
   limits?: Limits['notifications'];
   newId?: () => string;

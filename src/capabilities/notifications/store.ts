@@ -49,7 +49,7 @@ function channelStatements(orm: Orm, sealer: SecretSealer) {
     .where(given(id))
     .prepare();
   const setOmitted = updateOf(orm, notificationChannel, given(id), 'omittedCount');
-  /** What the address of an ntfy server hides is a secret, so that it is sealed with the others. */
+  /** The secret parts of an ntfy server's address are sealed with the others. */
   const sealed = (channel: Channel) => {
     const { kind, settings, secrets } = channel;
     if (kind !== 'NTFY' || hiddenParts(settings.server).length === 0)

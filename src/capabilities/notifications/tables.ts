@@ -42,7 +42,7 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
   attemptedAtMs: integer('attempted_at_ms').$type<EpochMs>(),
   /** Why the last attempt failed, a sentence. */
   error: text('error'),
-  /** What a rule says; of kind RULE. */
+  /** Message of a rule; of kind RULE. */
   message: text('message', { mode: 'json' }).$type<RuleMessage>(),
 });
 

@@ -23,11 +23,11 @@ export function formOfAddress(url: string): WebhookForm {
 /** Characters of a text that a service takes: Discord says 2 000, Google Chat 4 096, Mattermost 16 383, Slack 40 000. */
 const TEXT_MAX = { DISCORD: 2_000, GOOGLE_CHAT: 4_096, MATTERMOST: 16_000, SLACK: 16_000, TEAMS: 16_000 };
 
-/** Interrupts what a service would read as a mention of everybody. */
+/** Separates what a service would read as a mention of everybody. */
 const APART = '\u200b';
 const COLORS: Record<AlertSeverity, string> = { info: 'Default', warning: 'Warning', error: 'Attention' };
 
-/** What is sent, before it is written as JSON. */
+/** Content of the body, before it is written as JSON. */
 export function webhookBody(form: WebhookForm, message: Message): Record<string, unknown> {
   const head = `${message.site.name}: ${message.title}`;
   const text = `${head}\n${message.text.trimEnd()}`;

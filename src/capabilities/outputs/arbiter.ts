@@ -42,7 +42,7 @@ export type StoredOutput = Pick<Output, 'id' | 'deviceId' | 'part' | 'safe'> & {
   ruleIds: readonly string[];
 };
 
-/** What a rule gets for its request. */
+/** Answer to a request of a rule. */
 interface RequestAnswer {
   /** Its command is the one that holds. */
   readonly holds: boolean;
@@ -82,8 +82,8 @@ interface ArbiterOptions {
 export class OutputLimitError extends Error {}
 
 /**
- * Decides for each output which command holds, and sends it: when it changes, again as often as its rule asks for, and
- * the safe one when nobody asks any more. It sends one command at a time to an output.
+ * Decides for each output which command holds, and sends it: on a change, again as often as its rule asks for, and the
+ * safe one when no rule asks any more. It sends one command at a time to an output.
  */
 export class Arbiter {
   readonly #options: ArbiterOptions;
@@ -162,7 +162,7 @@ export class Arbiter {
     for (const output of this.#outputs.values()) if (output.deviceId === deviceId) this.#remove(output);
   }
 
-  /** What the output should be now; undefined: nothing. */
+  /** The command that the output should have now; undefined: none. */
   decision({ deviceId, requests, safe }: Output): Decision | undefined {
     return decide(requests.values(), safe, (command) => this.#options.accepts(deviceId, command));
   }
@@ -278,7 +278,7 @@ export class Arbiter {
     output.timer = clock.setTimer(Math.max(0, atMs - clock.monotonicMs()), () => this.#step(output));
   }
 
-  /** The safe command was accepted, and nobody asks: the output is nobody's. */
+  /** Releases an output whose safe command was accepted while no rule asks. */
   #rest(output: Output): void {
     output.safe = undefined;
     try {

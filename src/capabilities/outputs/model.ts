@@ -23,7 +23,7 @@ export interface AskingRule {
   readonly slug: string;
 }
 
-/** What a rule asks of an output. */
+/** Request of a rule for an output. */
 export interface OutputRequest {
   readonly rule: AskingRule;
   readonly deviceId: string;
@@ -34,7 +34,7 @@ export interface OutputRequest {
   readonly others: readonly string[];
   /** Undefined: it asks for no value and only limits those of others. */
   readonly arguments: Arguments | undefined;
-  /** What holds when nobody asks any more; given with arguments. */
+  /** Command that holds when no rule asks any more; given with arguments. */
   readonly safe: OutputCommand | undefined;
   readonly min: Bounds;
   readonly max: Bounds;
@@ -52,10 +52,10 @@ export interface Standing extends OutputRequest {
   readonly sequence: number;
 }
 
-/** What an output should be. */
+/** The command that an output should have. */
 export interface Decision {
   readonly command: OutputCommand;
-  /** Who asked for it, or whose safe command it is. */
+  /** The rule that asks for it, or whose safe command it is. */
   readonly rule: AskingRule;
   readonly source: 'REQUEST' | 'SAFE';
   /** Rules whose bounds changed its numbers. */
@@ -83,8 +83,9 @@ export function ranked(requests: Iterable<Standing>): Standing[] {
 }
 
 /**
- * The command of the first that asks for one, within the bounds of all; else the safe one, within the bounds, too.
- * `accepts` says whether the device takes a command; one that the bounds have made impossible becomes the safe one.
+ * The command of the first request that has one, within the bounds of all; else the safe one, also within the bounds.
+ * `accepts` says whether the device takes a command; one that the bounds have made impossible is replaced by the safe
+ * one.
  */
 export function decide(
   requests: Iterable<Standing>,

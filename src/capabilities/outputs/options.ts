@@ -39,7 +39,7 @@ export function judgedRequest(
   };
   const min = boundsOf(options, 'min');
   const max = boundsOf(options, 'max');
-  // Bounds alone need no arguments: the name says which output is meant.
+  // Requests with bounds alone need no arguments: the name identifies the output.
   const asked = given && judge({ name, arguments: given });
   const command = asked ?? { name: declaredName(devices, device, name) };
   const declared = devices.manifest(device).commands[command.name]?.arguments ?? {};

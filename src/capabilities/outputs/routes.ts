@@ -21,7 +21,7 @@ export function outputRoutes(options: RouteOptions): Route[] {
   return [listRoute(options), ...singleRoutes(options)];
 }
 
-/** Who reads, and the time of the wall for moments of the monotonic clock. */
+/** The reader's role, and wall clock times for moments of the monotonic clock. */
 function readerOf({ outputs, clock }: RouteOptions, role: Role) {
   const aheadMs = clock.wallMs() - clock.monotonicMs();
   return { outputs, role, wallMs: (monotonicMs: number) => monotonicMs + aheadMs };

@@ -26,7 +26,7 @@ interface OutputsOptions extends Instruments {
 
 type AppendLog = (ruleId: string, severity: LogSeverity, message: string) => void;
 
-/** A command to an output by somebody else, since the last one of the arbiter. */
+/** A command to an output by another sender, since the last one of the arbiter. */
 interface OtherCommand {
   command: OutputCommand;
   origin: Execution['origin'];
@@ -165,12 +165,12 @@ export class Outputs {
     return this.#options.devices.get(deviceId)?.name ?? deviceId;
   }
 
-  /** What it should be now. */
+  /** The command that it should have now. */
   decision(output: Output): Decision | undefined {
     return this.#arbiter.decision(output);
   }
 
-  /** The last command of somebody else, until the arbiter sends the next one. */
+  /** The last command of another sender, until the arbiter sends the next one. */
   otherCommand({ id }: Output): OtherCommand | undefined {
     return this.#others.get(id);
   }

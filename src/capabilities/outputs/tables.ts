@@ -9,7 +9,7 @@ export const output = sqliteTable('output', {
   deviceId: text('device_id').notNull(),
   part: text('part').notNull(),
   commands: text('commands', { mode: 'json' }).$type<string[]>().notNull(),
-  /** JSON of a Safe; NULL: nobody holds the output. */
+  /** JSON of a Safe; NULL when no rule holds the output. */
   safe: text('safe'),
   ruleIds: text('rule_ids', { mode: 'json' }).$type<string[]>().notNull(),
 });

@@ -153,7 +153,10 @@ export class Provisioning {
     return devices.create({ id, name, slug, type: 'LUA', blueprintId, communication });
   }
 
-  /** A device without credentials, for which the gateway itself speaks. @throws already_exists, device_limit_reached */
+  /**
+   * A device without credentials, whose messages the gateway makes itself.
+   * @throws already_exists, device_limit_reached
+   */
   announced(fields: { name: string; slug?: string | undefined; blueprintId: string }): Device {
     const communication = localAddress(newHardwareId(this.#random));
     return this.#options.devices.create({ ...fields, type: 'STANDALONE', communication });
@@ -355,7 +358,7 @@ function newPassword(hardwareId: string, random: RandomBytes): { password: strin
   return { password, stored: { hardwareId, ...storedPassword(password, random) } };
 }
 
-/** What is stored of a password. */
+/** The stored form of a password. */
 export function storedPassword(password: string, random: RandomBytes): Hashed {
   const salt = random(SALT_BYTES);
   return { salt, sha256: hashOf(salt, Buffer.from(password)) };

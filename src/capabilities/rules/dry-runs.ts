@@ -44,7 +44,7 @@ export class DryRuns {
     this.#options = options;
   }
 
-  /** A dry run goes on, or waits for the sandbox to start. */
+  /** True while a dry run runs, or waits for the sandbox to start. */
   get isActive(): boolean {
     return this.#present !== undefined;
   }

@@ -43,7 +43,7 @@ export interface MethodsOptions {
 export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<RuleAnswer>;
 
 interface AskedOptions extends MethodsOptions {
-  /** Of messages to people, by rule. */
+  /** Rates of messages to people, by rule. */
   rates: Rates;
 }
 

@@ -63,7 +63,7 @@ export interface RuleLogEntry {
   message: string;
 }
 
-/** What the script of a rule does now. */
+/** The present state of a rule's script. */
 export interface ScriptCondition {
   /** It is loaded and runs (docs/interface/lua-rules.md#states). */
   isStarted: boolean;
@@ -75,7 +75,7 @@ export interface ScriptCondition {
 
 export const NOT_RUNNING: ScriptCondition = { isStarted: false, isStarting: false, restartsAtMs: undefined };
 
-/** What a rule does now. */
+/** The present state of a rule. */
 export interface RuleCondition extends ScriptCondition {
   /** Its script does not compile: it is not tried before it is another one. */
   isBroken: boolean;

@@ -205,7 +205,7 @@ export class RuleSandbox {
         'rule_without_functions',
         'The rule has nothing to run: it waits for events that have not come yet.',
       );
-    // What takes longer, such as a main loop, is shown as far as it has come.
+    // A run that takes longer, such as a main loop, is shown as far as it has come.
     return report?.runs ?? (await this.runs(ruleId)).filter(({ startedAtMs }) => startedAtMs >= startedMs);
   }
 

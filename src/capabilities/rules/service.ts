@@ -39,7 +39,7 @@ import { PastRuns } from './traced-runs.ts';
 /** A rule to be added. */
 export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & Made;
 
-/** What a script comes from: a strategy, and the name of who saves it. */
+/** The origin of a script: a strategy, and the name of the person who saves it. */
 interface Made {
   strategy?: RuleStrategy | undefined;
   by?: string;
@@ -71,7 +71,7 @@ const off = async (): Promise<never> => {
   throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
 };
 
-/** Nothing runs before `start`. */
+/** A runner that runs nothing, used before `start`. */
 const NO_RUNNER: RuleRunner = {
   run: () => undefined,
   update: () => undefined,

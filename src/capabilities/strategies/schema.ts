@@ -87,7 +87,7 @@ export const listQuery = v.object({
   'category.in': query.optionalChoices(CATEGORIES, 'Of one of these categories.'),
 });
 
-/** Of the strategy `daily`. */
+/** Command of the strategy `daily`. */
 const SET_MODE = {
   at: '22:00',
   action: { device: 'battery-1', command: 'set_mode', arguments: { mode: 'backup', reserve_percent: 80 } },

@@ -13,7 +13,7 @@ export class StrategyFiles {
     return this.#content.strategies;
   }
 
-  /** What all scripts share. */
+  /** Lua code that all scripts share. */
   get shared(): string {
     return this.#content.shared;
   }

@@ -70,7 +70,7 @@ export const COMMAND_LEVELS = ['READONLY', 'USER', 'OWNER'] as const;
 export interface CommandSettings {
   /** Ids or slugs. */
   devices: string[];
-  /** Role of whoever sends them. */
+  /** Role of the sender. */
   level: (typeof COMMAND_LEVELS)[number];
   /** Template that knows {site}: requests come and answers go below. */
   topic: string;
@@ -101,7 +101,7 @@ export type TargetSettings = InfluxdbSettings | MqttSettings | FolderSettings;
 export interface TargetSecrets {
   /** Token or password. */
   secret?: string;
-  /** Of the client's certificate. */
+  /** Private key of the client's certificate. */
   privateKeyPem?: string;
 }
 
@@ -148,7 +148,7 @@ export interface LabelledRecord extends CarriedRecord {
 export const BACKLOG_ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'] as const;
 type BacklogOrder = (typeof BACKLOG_ORDERS)[number];
 
-/** What is sent, and how fast. */
+/** The data that is sent, and its rate. */
 export interface Selection {
   /** Absent: telemetry. */
   contents?: readonly Content[];

@@ -44,7 +44,9 @@ interface SenderOptions {
   limits: Limits['targets'];
 }
 
-/** What was read and not acknowledged yet; kept for retries, because thinning may see each sample once only. */
+/**
+ * Samples that were read and not acknowledged yet; kept for retries, because thinning may see each sample once only.
+ */
 interface Prepared {
   changes: Changes;
   samples: LabelledSamples[];
@@ -131,7 +133,8 @@ export class Sender {
     const timer = clock.setTimer(limits.stopMs, () => sink.close());
     await this.#ended;
     timer.cancel();
-    // What is not kept now is read again, and so is a delivery that was cut short: half of it would be there twice.
+    // Samples that are not kept now are read again, and so is a delivery that was cut short: half of it would be sent
+    // twice.
     if (this.#gathered && !this.#prepared)
       await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
     sink.close();
@@ -222,7 +225,7 @@ export class Sender {
     // What is read now was the first to wait.
     const { sinceS: beforeS = changes.pendingSinceS ?? nowS } = this.#lag;
     const sinceS = readSamples > 0 ? Math.min(nowS, beforeS) : changes.pendingSinceS;
-    // What was read counts as waiting until it is acknowledged.
+    // Samples that were read count as waiting until they are acknowledged.
     this.#lag = {
       samples: readSamples + changes.pendingSamples,
       records: read.records.length + read.pending,
@@ -241,7 +244,7 @@ export class Sender {
         ? await telemetry.changes({ after: position, sinceS: fromS(record), samplesMax: 0 })
         : NO_CHANGES;
       const { pending } = this.#options.records.read(records, 0);
-      // Otherwise it was acknowledged or read again meanwhile.
+      // It was acknowledged or read again meanwhile.
       if (this.#prepared !== prepared) return;
       const sinceS = this.#lag.sinceS ?? pendingSinceS ?? (pending > 0 ? this.#nowS() : undefined);
       this.#lag = { samples: pendingSamples, records: pending, sinceS };
@@ -318,7 +321,7 @@ export class Sender {
     const { sink, saveCursor } = this.#options;
     if (!sink.begin) return;
     if (!this.#gathered) {
-      // Otherwise a crash of the gateway would send again what was kept before.
+      // Prevents a crash of the gateway from sending again what the broker already keeps.
       await saveCursor(this.#kept);
       await sink.begin(this.#kept);
       this.#gathered = { samples: 0, records: 0, sinceS: this.#lag.sinceS };

@@ -41,7 +41,7 @@ export function createTargetStore({ orm }: Database, sealer: SecretSealer) {
   const cursors = orm.select().from(targetCursor).prepare();
   const putCursor = upsert({ orm }, targetCursor);
 
-  /** What an address hides is a secret, so that the whole address is sealed with the others. */
+  /** The secret parts of an address are sealed with the others, as part of the whole address. */
   const sealed = ({ secrets, settings, ...record }: TargetRecord) =>
     'url' in settings && hiddenParts(settings.url).length > 0
       ? {

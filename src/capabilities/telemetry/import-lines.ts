@@ -19,7 +19,7 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
 export interface CsvLine {
   fields: string[];
   number: number;
-  /** What stands between fields is no comma, so that one in a number stands before its decimals. */
+  /** When the separator is no comma, a comma in a number may separate its decimals. */
   hasDecimalCommas: boolean;
 }
 
@@ -89,7 +89,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   if (rest !== '') yield rest;
 }
 
-/** By the byte order mark; without one it is UTF-8. */
+/** Chosen by the byte order mark; UTF-8 without one. */
 function decoderOf([first, second]: Uint8Array): TextDecoder {
   const name =
     first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';

@@ -191,7 +191,7 @@ function boundedBy(most: number): () => void {
 }
 
 function rangeOf(query: TimeSeriesQuery): { fromS: EpochS; toS: EpochS; granularityS: DurationS } {
-  // Samples stand at whole seconds.
+  // Samples have whole seconds.
   const fromS = Math.ceil(query.from);
   const toS = Math.ceil(query.to);
   if (query.to <= query.from) throw invalidBody('to', 'Field "to" must be later than "from".');
@@ -287,7 +287,7 @@ export function localDayEdges(
     const isSteady = usualS < steadyUntilS;
     // The calendar of a zone is slow, and almost every day is as long as the one before.
     const isUsual = isSteady || (dayOf(usualS - 1) < day && dayOf(usualS) >= day);
-    // A day that begins with a change, as where midnight is skipped, says nothing of the next one.
+    // A day that begins with a change of the clocks, as where midnight is skipped, is no model for the next one.
     if (isUsual && !isSteady) steadyUntilS = nextChangeS(timeZone, usualS - 1);
     const startS = isUsual ? usualS : startOfDay(day, dayOf);
     // A day that the zone skipped begins together with the next one.

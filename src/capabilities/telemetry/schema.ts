@@ -111,7 +111,7 @@ export function latestOnWire(answer: ReadonlyMap<string, LatestAnswer>) {
   );
 }
 
-/** The same of several devices, by their names in the request. */
+/** The same for several devices, by their names in the request. */
 export function latestOfDevices(answers: ReadonlyMap<string, ReadonlyMap<string, LatestAnswer>>) {
   return Object.fromEntries([...answers].map(([device, answer]) => [device, latestOnWire(answer)]));
 }

@@ -18,7 +18,7 @@ interface UpdatesOptions {
   log: Log;
   folder: UpdateFolder;
   installed: InstalledVersion;
-  /** Of the disk with the data. */
+  /** Free room of the disk with the data. */
   freeBytes: () => number;
   limits?: Limits['update'];
 }

@@ -11,17 +11,17 @@ export function typedOf(channel: Channel | undefined) {
     severity: channel?.minimum_severity ?? 'warning',
     notifiesCleared: channel?.notify_cleared ?? true,
     deviceIds: (channel?.device_ids ?? []) as readonly string[],
-    /** Of mail. */
+    /** Fields of mail. */
     to: email?.to.join(', ') ?? '',
     from: email?.from ?? '',
     host: email?.host ?? '',
     port: String(email?.port ?? 587),
     encryption: email?.encryption ?? 'STARTTLS',
     username: email?.username ?? '',
-    /** Of ntfy. */
+    /** Fields of ntfy. */
     server: ntfy?.server ?? 'https://ntfy.sh',
     topic: ntfy?.topic ?? '',
-    /** Of a webhook. */
+    /** Fields of a webhook. */
     url: '',
     form: webhook?.form ?? '',
     /** Password, token or key; empty: as it is. */

@@ -192,7 +192,7 @@ function AlertList({
   );
 }
 
-/** Of a part of the stored alerts it is not known which others are. */
+/** When only a part of the stored alerts is known, the others cannot be told. */
 function unstoredOf(
   answer: { items: readonly Alert[]; total: number } | undefined,
   deviceId: string,
@@ -244,7 +244,7 @@ function Rows({ alerts }: { alerts: readonly Alert[] }) {
   );
 }
 
-/** What the box says of itself is the gateway's; what other devices say stays as it is. */
+/** Details of the gateway's own alerts are translated; those of other devices stay as they are. */
 function detailsOf(details: string, device: Device | undefined): string {
   const text = detailsText(details);
   return device && isOfBox(device) ? say.frame.said(text) : text;

@@ -25,7 +25,7 @@ export function periodText({
   return `${start} – ${end.startsWith(day) ? end.slice(day.length + 2) : end}`;
 }
 
-/** What a device says of an alert: a sentence as it is, the parts of an object by their names. */
+/** Details of an alert from a device: a sentence as it is, the parts of an object by their names. */
 export function detailsText(details: string): string {
   let parsed: unknown;
   try {

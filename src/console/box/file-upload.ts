@@ -1,4 +1,4 @@
-/** Sends a large file and tells how much has gone; `fetch` does not tell. */
+/** Sends a large file with progress, which `fetch` does not report. */
 import { changeCount, NoAnswer, OUR_HEADER, refusalOf } from '../api.ts';
 import { confirm } from '../session.ts';
 

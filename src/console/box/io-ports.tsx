@@ -6,7 +6,7 @@ import { useTyped } from '../ui/typed.ts';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/later.ts';
 
-/** What each kind is called, and how its name and path usually read. */
+/** Name of each kind, with examples of names and paths. */
 const KINDS: Readonly<Record<IoPort['kind'], { text: string; name: string; path: string; hint: string }>> = {
   DIGITAL_INPUT: {
     text: say.ports.contact,

@@ -27,7 +27,7 @@ async function findGateway(): Promise<string | undefined> {
   return liveDevices().find(({ device }) => device.type === 'GATEWAY')?.device.id;
 }
 
-/** What does not work, in the gateway's own sentences; nothing when all does. */
+/** The present faults, in the gateway's own sentences; empty when there are none. */
 async function readFaults(): Promise<readonly string[]> {
   try {
     await call('GET', '/readyz');

@@ -6,7 +6,7 @@ import { may } from '../session.ts';
 import { Awaited, Card, Rows, useStored } from '../ui.tsx';
 import { say } from '../words/later.ts';
 
-/** Of the control for the name of a new port. */
+/** Attributes of the control for the name of a new port. */
 export const PORT_NAME = {
   required: true,
   pattern: '[A-Za-z0-9_\\-]{1,64}',

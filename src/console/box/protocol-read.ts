@@ -1,4 +1,4 @@
-/** What a commissioning protocol says, read from the gateway once: it is a record of one moment. */
+/** Content of a commissioning protocol, read from the gateway once: it is a record of one moment. */
 import { call, callFor, callForList, path, sentencesOf } from '../api.ts';
 import { attributeTitle, momentText, showValue } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
@@ -34,7 +34,7 @@ export interface ProtocolDevice {
   device: Device;
   manifest: Manifest;
   blueprint: Blueprint | undefined;
-  /** What the device says of itself: maker, model, serial number. */
+  /** The device's own facts: maker, model, serial number. */
   properties: Line[];
   /** Settings that differ from the default of the blueprint. */
   settings: Line[];
@@ -79,7 +79,7 @@ export async function readProtocol(onProgress: (read: number, all: number) => vo
       callFor<BackupPlan>('backup_plan', 'GET', '/v3/backup/plan'),
       may('INSTALLER') ? callFor<User[]>('users', 'GET', '/v3/auth/users') : undefined,
     ]);
-  // What was built in comes before what it is built into.
+  // Modules come before the devices that they carry.
   const devices = [...found.filter((one) => !isOfBox(one)), ...found.filter(isOfBox)];
   askManifests(devices);
   const manifests = await Promise.all(
@@ -163,7 +163,7 @@ function valuesOf(latest: Latest, manifest: Manifest): Line[] {
   });
 }
 
-/** A group that cannot be read, as of a device that does not answer, says so in its place. */
+/** A group that cannot be read, as of a device that does not answer, has the error in its place. */
 async function readSettings({ id }: Device, manifest: Manifest): Promise<Line[]> {
   const lines: Line[] = [];
   for (const [name, group] of Object.entries(manifest.configuration)) {

@@ -83,14 +83,14 @@ function RestoreDialog({
 }) {
   const [share, setShare] = useState(0);
   const leaving = useRef(new AbortController());
-  // Whoever closes the dialog while the file goes wants nothing restored.
+  // Closing the dialog during the upload cancels the restore.
   useEffect(() => () => leaving.current.abort(), []);
   const action = useAction(async () => {
     setShare(0);
     await sendFile('/v3/backup/upload', file, setShare, leaving.current.signal);
     onRestored(await callFor('restore', 'POST', '/v3/backup/restore', given, 'changes', CHECK_MAX_MS));
   });
-  // The gateway goes on by itself then.
+  // The gateway goes on without the page from here.
   const isTooLate = action.isBusy && share === 1;
   return (
     <Dialog title={say.box.restoreTitle(file.name)} onClose={() => !isTooLate && onClose()}>

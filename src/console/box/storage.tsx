@@ -1,4 +1,4 @@
-/** What is kept, how much room it takes, and for how long there is more. */
+/** The stored data, the room it takes, and for how long there is more. */
 import { showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
@@ -8,7 +8,7 @@ import { say } from '../words/later.ts';
 import { limitText } from './limit-text.ts';
 
 const YEAR_DAYS = 365;
-/** While one of these is raised, nothing gives way to anything: its description says what is stored. */
+/** While one of these alerts is raised, nothing is removed to make room: its description says what is stored. */
 const STORING_STOPPED = ['state_degraded', 'history_degraded', 'disk_full'];
 
 export function StorageCard({ live }: { live: LiveDevice }) {

@@ -19,17 +19,17 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     /** Token or password; empty: as it is. */
     secret: '',
     caPem: some?.ca_pem ?? '',
-    /** Of line protocol. */
+    /** Fields of line protocol. */
     measurement: influxdb?.measurement ?? 'telemetry',
     tokenScheme: influxdb?.token_scheme ?? 'Token',
-    /** Of a folder. */
+    /** Fields of a folder. */
     pieceMinutes: folder ? String(folder.piece_minutes) : '',
-    /** Of MQTT. */
+    /** Fields of MQTT. */
     form: mqtt?.form ?? 'PLAIN',
     topic: mqtt?.topic ?? '',
     payload: mqtt?.payload ?? '',
     isRetained: mqtt?.retain ?? false,
-    /** Of Sparkplug. */
+    /** Fields of Sparkplug. */
     hostId: mqtt?.host_id ?? '',
     certificatePem: mqtt?.certificate_pem ?? '',
     privateKeyPem: '',

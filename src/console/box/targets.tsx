@@ -118,7 +118,7 @@ function Progress({ status }: { status: Target['status'] }) {
   );
 }
 
-/** Nothing if it takes no commands. */
+/** Empty for a target that takes no commands. */
 function CommandsState({ commands }: { commands: Target['status']['commands'] }) {
   if (!commands) return null;
   const { connected, executed, refused, last_error: fault } = commands;

@@ -72,7 +72,7 @@ export function shownDevices(devices: readonly LiveDevice[], view: ListView): Li
   return devices.filter((live) => fits(live, view)).toSorted((a, b) => direction * order(a, b));
 }
 
-/** What there is to choose from, in order. */
+/** The choices, in order. */
 export function choicesOf(
   devices: readonly LiveDevice[],
   of: (live: LiveDevice) => readonly string[],

@@ -112,7 +112,7 @@ function Summary({ devices }: { devices: readonly LiveDevice[] }) {
 
 interface ListProps {
   devices: readonly LiveDevice[];
-  /** What the site counts of which device. */
+  /** Sources that the site counts, with their devices. */
   sources: PowerNow['sources'];
 }
 

@@ -10,7 +10,7 @@ import { say } from '../words/index.ts';
 
 /** More would be no daily use any more. */
 const SHOWN_MAX = 8;
-/** All of a device stand on a page of their own. */
+/** Longer lists have a page of their own. */
 const OF_DEVICE_MAX = 5;
 
 interface Quick {
@@ -65,7 +65,7 @@ function Controls({
   aboutOf,
 }: {
   all: readonly Quick[];
-  /** What is said below the name of the command. */
+  /** Text below the name of the command. */
   aboutOf: (one: Quick) => string | undefined;
 }) {
   if (all.length === 0) return null;

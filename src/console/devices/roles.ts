@@ -3,12 +3,12 @@ import { isOfBox } from '../own-manifest.ts';
 import type { Device } from '../shapes.ts';
 import { ENERGY_ROLES, type PowerNow, type Role, type Source as SourceOnWire } from '../site/energy.ts';
 
-/** A role, or where the others stand. */
+/** A role, or the place for devices without one. */
 export type Place = Role | 'other' | 'box';
 
 type Source = PowerNow['sources'][number];
 
-/** As the roles come in the day of an owner: first what gives, then what takes. */
+/** Roles in the order of an owner's day: sources first, then consumers. */
 const ORDER: readonly Place[] = [
   'pv',
   'battery',
@@ -22,7 +22,7 @@ const ORDER: readonly Place[] = [
   'box',
 ];
 
-/** What is asked of a device here. */
+/** The facts of a device that are needed here. */
 interface Known {
   device: Pick<Device, 'id' | 'type'>;
   values: ReadonlyMap<string, unknown>;
@@ -53,7 +53,7 @@ export function byRole<Live extends Known>(
   });
 }
 
-/** Of each role, what says most of it, the most telling first. */
+/** The most telling values of each role, the most telling first. */
 const TELLING: Readonly<Partial<Record<Place, readonly RegExp[]>>> = {
   pv: [/^pv(_total)?_power$/, /^(ac_)?(total_)?power$/],
   battery: [/^(battery_)?soc$/, /^(battery_|dc_)?(total_)?power$/],
@@ -65,7 +65,7 @@ const TELLING: Readonly<Partial<Record<Place, readonly RegExp[]>>> = {
   electrolyser: [/power$/],
 };
 
-/** The names with the one first that says most of a device in this role, of those that it has ever sent. */
+/** Names in the order of meaning for a device in this role, among those that it has ever sent. */
 export function bestFirst(
   { values }: Pick<Known, 'values'>,
   names: readonly string[],
@@ -79,7 +79,7 @@ export function bestFirst(
   return names.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** What the site counts of a device. */
+/** The share of a device in the energy of the site. */
 export interface Counted {
   place: Place;
   /** Values, the most telling first. */

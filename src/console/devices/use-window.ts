@@ -1,4 +1,4 @@
-/** Renders only the rows of a long list that are in sight; empty space stands for the others. */
+/** Renders only the visible rows of a long list; empty space takes the place of the others. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Further rows above and below, so that scrolling shows no empty space. */

@@ -20,7 +20,7 @@ const PREFIX_DIGITS_MAX = 2;
 const PLAIN_FROM = 1e-6;
 const PLAIN_TO = 1e15;
 const DIGITS_MAX = 12;
-/** Of smaller numbers a column would show nothing but zeros. */
+/** A column would show smaller numbers as zeros only. */
 const LEAST_IN_COLUMN = 0.01;
 
 /** A value as it is read. @param isSwitch it is 0 or 1, and on the way between them nothing @param digits of its column */
@@ -42,8 +42,9 @@ export function cellDigits(column: readonly Cell[]): number | undefined {
 const PREFIXED = /^([kMGT]?)(W|Wh|VA|VAh|var|varh|V|A|Hz|bit\/s)$/;
 
 /**
- * The unit stands once, at the highest line, so that it fits on a phone too.
- * @param step from one to the next @param unit as it is written
+ * The unit is written once, at the highest line, so that it fits on a phone too.
+ * @param step from one to the next
+ * @param unit as it is written
  */
 export function axisTexts(values: readonly (number | null)[], step: number, unit = ''): string[] {
   const known = values.filter((value) => value !== null);

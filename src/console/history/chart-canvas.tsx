@@ -21,7 +21,7 @@ const NARROW_SHAPE = 10 / 16;
 /** Below a chart that fills the screen. */
 const BELOW_PX = 24;
 const SIGN_PX = 14;
-/** Of the texts below. */
+/** Height of the texts below the chart. */
 const TIMES_PX = 32;
 const MARK_NEAR_PX = 6;
 /** A shorter drag is a click. */
@@ -70,7 +70,7 @@ export interface ChartProps {
   onMark?: (index: number) => void;
   /** Places of the labels whose lines are not drawn. */
   hidden?: readonly number[];
-  /** What the card at the cursor says of a step. With it there is no legend, and the cursor moves by keyboard too. */
+  /** The card at the cursor for a step. With it there is no legend, and the cursor moves by keyboard too. */
   card?: (index: number) => ComponentChildren;
   /** The cursor is at this step; undefined: it is away. */
   onPoint?: (index: number | undefined) => void;
@@ -295,7 +295,7 @@ function drawMarks(plot: uPlot, { marks = [], marked, stepS }: ChartProps): void
 /** The mark that is nearest to the pointer, if it is near. */
 function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void {
   const { left = -1, event } = plot.cursor;
-  // Without an event nobody moved it.
+  // Without an event the cursor was not moved by the user.
   if (marks.length === 0 || left < 0 || !event) return;
   let [nearest, leastPx] = [-1, MARK_NEAR_PX];
   for (const [index, { atS }] of marks.entries()) {
@@ -312,7 +312,7 @@ const scaleNameOf = ({ unit, isSwitch }: LineLabel): string => (isSwitch ? 'swit
 
 /** The scale of power includes 0, that of a percentage 0 and 100. */
 function scaleOf({ unit, isSwitch }: LineLabel): uPlot.Scale {
-  // With room above and below: the lines of what is on all day would lie on the frame.
+  // Room above and below, so that lines of switches do not lie on the frame.
   if (isSwitch) return { range: [-0.2, 1.2] };
   if (unit === '%') return { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(100, max ?? 0)] };
   if (!/^[kM]?W$/.test(unit)) return {};
@@ -321,7 +321,7 @@ function scaleOf({ unit, isSwitch }: LineLabel): uPlot.Scale {
   };
 }
 
-/** Of more lines than colours the later ones are dotted, so that no two look the same. */
+/** Lines beyond the number of colours are dotted, so that no two look the same. */
 const isDotted = ({ colorIndex }: LineLabel): boolean => colorIndex >= COLORS;
 
 function signOf(line: LineLabel | undefined): 'solid' | 'dotted' | 'dashed' {
@@ -341,7 +341,7 @@ function lonePoints(plot: uPlot, seriesIndex: number): number[] {
 /** Mean, maximum and minimum; the latter two have no line and are not in the legend. */
 const LINES_OF_EACH = 3;
 
-/** @param isFirst it is what somebody wanted to see, the others come with it */
+/** @param isFirst the line that was asked for; others are drawn beside it */
 function seriesOf(line: LineLabel, stroke: string, isFirst: boolean): uPlot.Series[] {
   const { label, unit, isSwitch } = line;
   const sign = signOf(line);

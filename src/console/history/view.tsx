@@ -56,7 +56,7 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
   const stepS = stepOf(window);
   const present = await readLines(chosen, window, stepS);
   const { fromS, beforeS } = window;
-  // Nothing is stored from before 1970.
+  // The gateway has no data from before 1970.
   if (!window.isCompared || beforeS < 0)
     return {
       of,
@@ -315,7 +315,7 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
   const rows = shown.lines.timesS
     .map((atS, index) => ({ atS, values: shown.lines.mean.map((column) => column[index]) }))
     .filter(({ values }) => values.some((value) => typeof value === 'number'));
-  // Of what is only on or off the times of its changes are read.
+  // Attributes that are only on or off are read as times of their changes.
   const read = labels.every(({ isSwitch }) => isSwitch) ? changesIn(rows) : rows;
   const digits = labels.map((_, series) => cellDigits(shown.lines.mean[series] ?? []));
   const head = [say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)];

@@ -83,7 +83,7 @@ export function shifted(
   return textOfWindow(fromS + by * lengthS, toS + by * lengthS);
 }
 
-/** What a button of a length shows: the present one, or the one in which the shown range begins if that is over. */
+/** The period of a button: the present one, or the one in which the shown range begins if that is over. */
 export function turned(
   { fromS, isLive }: Window,
   range: (typeof RANGES)[number],

@@ -1,4 +1,4 @@
-/** Who and what may use the gateway: the own password, tokens for programs, users. */
+/** Access to the gateway: the own password, tokens for programs, users. */
 import { useState } from 'preact/hooks';
 import { call, callFor, path, remove } from '../api.ts';
 import { momentText } from '../format.ts';

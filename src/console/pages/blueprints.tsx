@@ -122,7 +122,7 @@ function BlueprintRow({ blueprint }: { blueprint: Blueprint }) {
   );
 }
 
-/** What a blueprint declares, as devices and clients see it. */
+/** Content of a blueprint, as devices and clients see it. */
 function Inside({ id }: { id: string }) {
   const { answer, error } = useAnswer(async () => {
     const { content } = await callForFile(

@@ -1,4 +1,4 @@
-/** What says most of a device, large, with its last day. */
+/** The most telling value of a device, large, with its last day. */
 import { attributeTitle, showValue } from '../format.ts';
 import type { Place } from '../devices/roles.ts';
 import type { LiveDevice } from '../live.ts';
@@ -10,7 +10,7 @@ import { say } from '../words/index.ts';
 
 const WIDTH = 600;
 const HEIGHT = 160;
-/** Of the line, which is drawn around its path. */
+/** Width of the line, which is drawn around its path. */
 const EDGE = 3;
 const LABELS = 4;
 

@@ -107,7 +107,7 @@ function BlueprintCard({
 
 const listUpdates = (): Promise<LibraryUpdate[]> => callFor('updates', 'GET', '/v3/library/updates');
 
-/** What the library knows better than the blueprint that the device has, and the button that takes it. */
+/** Changes that a newer template of the library brings, and the button that applies them. */
 function LibraryNews({ device, onChanged }: { device: Device; onChanged: () => void }) {
   const { answer } = useStored(listUpdates, [device.id, device.blueprint_id]);
   const update = answer?.find(({ device_id: id }) => id === device.id);

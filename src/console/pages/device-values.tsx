@@ -1,4 +1,4 @@
-/** What a device does now: its main value and its controls, then alerts, all values and properties. */
+/** A device at present: its main value and its controls, then alerts, all values and properties. */
 import { useState } from 'preact/hooks';
 import { alertTitle } from '../alert-title.ts';
 import { attributeTitle, showValue } from '../format.ts';

@@ -64,7 +64,7 @@ function tabsOf({ manifest }: LiveDevice): DeviceTab[] {
 
 const BACK = { href: '#/', text: say.frame.overview };
 
-/** The tab that the address names; one that another blueprint has emptied stays while somebody types there. */
+/** The tab that the address names; one that another blueprint has emptied stays while the user types in it. */
 function useTab(tabs: readonly DeviceTab[], wanted: string): DeviceTab | undefined {
   const shown = useRef<DeviceTab | undefined>(undefined);
   if (shown.current?.key !== wanted || !isInUse()) shown.current = tabAt(tabs, wanted);

@@ -114,7 +114,7 @@ export function UnreachablePage() {
   );
 }
 
-/** The page itself is at fault, so that asking again helps nobody. */
+/** Shown for a fault of the page itself, where trying again does not help. */
 export function FailedPage() {
   return (
     <Gate title={say.frame.pageFailed}>

@@ -1,4 +1,4 @@
-/** Who changed or commanded what. */
+/** The list of changes and commands, with their authors. */
 import { useState } from 'preact/hooks';
 import { callForList } from '../api.ts';
 import { commandsElsewhere } from '../elsewhere.ts';
@@ -42,7 +42,7 @@ export function ActivityCard() {
   );
 }
 
-/** What was changed, by name where one is known: names stand beside their ids. */
+/** The changed objects, by name where one is known: names are written beside their ids. */
 function whatOf(target: Readonly<Record<string, string>>): string {
   const device = target['device_id'];
   const names = Object.entries(target).flatMap(([key, value]) =>

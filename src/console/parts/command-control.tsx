@@ -90,7 +90,7 @@ export function CommandControl(props: ControlProps) {
 function Switch({ name, command, kind, known, isBusy, onValue }: Given<'switch'>) {
   const { display_name: text } = command;
   if (known === undefined || known === null)
-    // What it is now is not known: both can be wanted.
+    // Its state is not known: both may be wanted.
     return (
       <span class="together">
         <Button disabled={isBusy} aria-label={say.devices.turnOn(text)} onClick={() => onValue(kind.on)}>

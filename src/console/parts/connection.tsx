@@ -1,4 +1,4 @@
-/** What a device needs to connect. It is shown only once, so it can be saved as a file. */
+/** The connection configuration of a device. It is shown only once, so it can be saved as a file. */
 import { useState } from 'preact/hooks';
 import { Button, InputField, Notice } from '../ui.tsx';
 import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';

@@ -14,7 +14,7 @@ export function DeviceChoice({
   const toggle = (id: string): void =>
     onIds(ids.includes(id) ? ids.filter((known) => known !== id) : [...ids, id]);
   const devices = liveDevices().map(({ device: { id, name } }) => ({ id, name }));
-  // So that it can be taken out.
+  // Shown so that it can be removed.
   const gone = ids.filter((id) => devices.length > 0 && devices.every((device) => device.id !== id));
   return (
     <fieldset class="choices device-choice">

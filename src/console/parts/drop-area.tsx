@@ -40,7 +40,7 @@ export function DropArea({
       }}
       onDragLeave={() => setOver(false)}
       onDrop={(event) => {
-        // Otherwise the browser would open the file.
+        // Prevents the browser from opening the file.
         event.preventDefault();
         take(event.dataTransfer?.files[0]);
       }}
@@ -50,7 +50,7 @@ export function DropArea({
         accept={accept}
         onChange={({ currentTarget: input }) => {
           take(input.files?.[0]);
-          // Otherwise choosing the same file again, corrected meanwhile, would change nothing.
+          // Allows choosing the same file again after it was corrected.
           input.value = '';
         }}
       />

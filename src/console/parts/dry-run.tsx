@@ -1,4 +1,4 @@
-/** What a script would have done on the telemetry of the last day or days; nothing is commanded. */
+/** Effects that a script would have had on the telemetry of the last day or days; nothing is commanded. */
 import { useState } from 'preact/hooks';
 import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';

@@ -11,7 +11,7 @@ const REFRESH_MS = 2_000;
 /** More would make a phone slow; the file has all. */
 const SHOWN = 50;
 
-/** Nothing for devices that no communication module runs. */
+/** Empty for devices that no communication module runs. */
 export function FieldTraceCard({ device }: { device: Device }) {
   if (device.type !== 'LUA' || !may('INSTALLER')) return null;
   return <TraceCard device={device} />;

@@ -6,7 +6,7 @@ import { say } from '../words/index.ts';
 const FIND_FROM = 60;
 
 interface Props {
-  /** Of all values. */
+  /** Number of all values. */
   count: number;
   text: string;
   onText: (text: string) => void;

@@ -5,7 +5,7 @@ import { isSomethingTyped, Notice, openDialogs } from '../ui.tsx';
 /** Somebody types something or is asked something, which must not go away by itself. */
 export const isInUse = (): boolean => isSomethingTyped() || openDialogs.value > 0;
 
-/** Its content, until it is gone and nobody needs it any more. */
+/** Its content, until it is gone and not in use any more. */
 export function UnlessGone({
   isGone,
   text,

@@ -1,4 +1,4 @@
-/** In which language the console speaks. */
+/** The choice of the console's language. */
 import { useState } from 'preact/hooks';
 import { Dialog, giveUpTyped, isSomethingTyped, Question, Select } from '../ui.tsx';
 import { choose, language, type Language, LANGUAGES, say } from '../words/index.ts';

@@ -30,7 +30,7 @@ interface ManagedRowProps {
   more?: ComponentChildren;
   /** Its form; absent: it cannot be changed. */
   form?: (onDone: () => void) => ComponentChildren;
-  /** What is lost when it is deleted; absent: it cannot be deleted here. */
+  /** Data that is lost when it is deleted; absent: it cannot be deleted here. */
   deleting?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function ManagedRow(props: ManagedRowProps) {
     setTried(await props.test());
   });
   const change = (): void => {
-    // An earlier test says nothing about what is typed now.
+    // Forgets the result of an earlier test when the input changes.
     setTried(undefined);
     setChanging(true);
   };

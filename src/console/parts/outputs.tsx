@@ -1,4 +1,4 @@
-/** What rules set of a device, or what a rule sets: who holds it, what limits it, and how it came about. */
+/** Outputs of a device, or those that a rule sets: the rule that holds them, their limits, and their history. */
 import { useState } from 'preact/hooks';
 import { callForList, path } from '../api.ts';
 import { momentText } from '../format.ts';
@@ -10,7 +10,7 @@ const REFRESH_MS = 5_000;
 const PAGE = 50;
 const CHANGES = 20;
 
-/** Of one device, or of one rule. Nothing is shown where no rule has set anything. */
+/** Outputs of one device or one rule. Empty where no rule has set anything. */
 export function Outputs({ deviceId, ruleId }: { deviceId?: string; ruleId?: string }) {
   const isOfRule = ruleId !== undefined;
   const query = isOfRule ? `rule_id.in=${ruleId}` : `device_id.in=${deviceId}`;

@@ -15,11 +15,11 @@ export interface Scale {
   most: number;
 }
 
-/** Powers and shares of a whole, of which zero says most. */
+/** Powers and percentages, of which zero is part of the meaning. */
 const WITH_ZERO = /^(?:[mkMG]?(?:W|VA|var)|%|percent)$/;
 /** A line is at least so high, in steps of the last digit that is shown. */
 const STEPS_MIN = 100;
-/** And of the largest value so much. */
+/** Least span as a share of the largest value. */
 const SHARE_MIN = 0.02;
 
 /** A scale for each name: the same for all lines with one unit; those without a unit have their own. */
@@ -47,7 +47,7 @@ function scaleOf(lines: readonly [SmallLine, ...SmallLine[]]): Scale | undefined
   return { least: least - missing / 2, most: most + missing / 2 };
 }
 
-/** What `numberText` shows of a value of this size. */
+/** Last digit that `numberText` shows of a value of this size. */
 function lastDigitOf(magnitude: number, isInteger: boolean): number {
   if (isInteger || magnitude >= 1_000) return 1;
   return magnitude >= 100 ? 0.1 : 0.01;

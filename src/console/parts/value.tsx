@@ -10,7 +10,7 @@ import { alertTitle } from '../alert-title.ts';
 import { say } from '../words/index.ts';
 import { usePart } from './whole-device.ts';
 
-/** From this age on it is shown in minutes, and is old in any case. */
+/** From this age on it is shown in minutes, and counts as old. */
 const SLOW_FROM_S = 120;
 
 /** One value with its unit; old ones are grey and tell their age. */
@@ -46,7 +46,7 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
 
 export function StatusBadge({ live }: { live: LiveDevice }) {
   void live.version.value;
-  // The last known status says nothing about now.
+  // The last known status is not the status of now.
   const status = live.isGone
     ? 'DELETED'
     : isAway.value

@@ -24,7 +24,7 @@ export interface Made {
   configurationError?: unknown;
 }
 
-/** What an answer of provisioning made. */
+/** The result of provisioning. */
 export function madeOf(name: string, { device_id: id, slug, config }: Provisioned): Made {
   return { id, slug, name, config, hasScript: false, isModule: false, blueprintError: undefined };
 }

@@ -22,7 +22,7 @@ import { OwnTemplate } from './own-template.tsx';
 import { isNamed } from './template-text.ts';
 
 const ROWS_MAX = 60;
-/** Of one list or object; more would only slow the page down. */
+/** Shown members of one list or object; more would slow the page down. */
 const MEMBERS_MAX = 200;
 const DEPTH_MAX = 12;
 
@@ -91,7 +91,7 @@ export function JsonBrowser() {
 
 interface ChosenFieldProps {
   row: JsonRow;
-  /** What is there now. */
+  /** The present value. */
   leaf: Leaf | undefined;
   onChange: (part: Partial<JsonRow>) => void;
   onRemove: () => void;

@@ -15,7 +15,7 @@ export type Leaf = string | number | boolean | null;
 /** A field that somebody chose. */
 export interface JsonRow extends Meaning {
   path: JsonPath;
-  /** What was there when it was chosen; its type is that of the value. */
+  /** The value when it was chosen; its type is that of the attribute. */
   leaf: Leaf;
 }
 

@@ -1,4 +1,4 @@
-/** What a value means that somebody found at a device, and what it shall be called. */
+/** Meaning and name of a value that was found at a device. */
 import { DECIMAL } from '../typed-number.ts';
 import { InputField, SelectField } from '../ui.tsx';
 import { say } from '../words/later.ts';

@@ -17,7 +17,7 @@ interface OwnTemplateProps {
   /** A value has a name: a template can be made. */
   isNamed: boolean;
   textOf: (names: TemplateNames) => string;
-  /** Of the device that was read, for the form that adds it. */
+  /** Connection of the device that was read, for the form that adds it. */
   connection: Readonly<Record<string, unknown>>;
   runtime: string;
 }

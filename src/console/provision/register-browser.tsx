@@ -39,7 +39,7 @@ export function RegisterBrowser() {
   const [rows, setRows] = useState<readonly RegisterRow[]>([newRow(1)]);
   const { address = '', unit_id: unit = 1 } = adding.value.connection ?? {};
   const place = useTyped<Place>(() => ({ uri: String(address), unit: String(unit), runtime: '' }));
-  // What a connection test passed on is taken once.
+  // Takes the result of a connection test once.
   useEffect(() => type({ connection: undefined }), []);
   const { words, problem, reading, isLive, setLive } = useLive(place.typed, rows);
   const change = (key: number, part: Partial<RegisterRow>): void =>
@@ -114,7 +114,7 @@ function useLive({ uri, unit, runtime }: Place, rows: readonly RegisterRow[]) {
   useEffect(() => {
     if (isLive) void reading.start();
   }, [isLive]);
-  // Nothing is read again and again that cannot be read at all.
+  // An address that cannot be read at all is not polled.
   useEffect(() => {
     if (reading.error !== undefined) setLive(false);
   }, [reading.error]);

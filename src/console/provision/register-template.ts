@@ -61,14 +61,14 @@ export function valueOf(
   const factor = factorOf(row.factor);
   if (factor === undefined) return undefined;
   const value = valueOfWords(words, row.type, row.isLowFirst);
-  // Decimal factors leave digits behind that nobody measured.
+  // Rounds away digits that come from decimal factors and were not measured.
   return typeof value === 'string' ? value : Number((Number(value) * factor).toPrecision(12));
 }
 
 /** Whether a template can be made of the row. */
 export const isComplete = (row: RegisterRow): boolean => isNamed(row) && registerOf(row) !== undefined;
 
-/** What a template says beyond its values. */
+/** The content of a template beside its values. */
 interface Place {
   /** Where the registers were read: `tcp://192.168.1.20:502`. */
   uri: string;

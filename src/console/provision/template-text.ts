@@ -10,7 +10,7 @@ type Role = (typeof ROLES)[number];
 type Use = 'power' | 'forward' | 'reverse' | 'soc';
 export type Part = '' | `${Role} ${Use}`;
 
-/** What a role has: only the grid and a battery count both ways. */
+/** Uses of a role: only the grid and a battery count both ways. */
 export const usesOf = (role: Role): readonly Use[] =>
   role === 'battery'
     ? ['power', 'forward', 'reverse', 'soc']
@@ -18,7 +18,7 @@ export const usesOf = (role: Role): readonly Use[] =>
       ? ['power', 'forward', 'reverse']
       : ['power', 'forward'];
 
-/** What a value means and is called, as it is typed. */
+/** Meaning and name of a value, as typed. */
 export interface Meaning {
   factor: string;
   title: string;
@@ -26,7 +26,7 @@ export interface Meaning {
   part: Part;
 }
 
-/** What a person says of the device as a whole. */
+/** Names of the device as a whole, as typed. */
 export interface TemplateNames {
   name: string;
   maker: string;
@@ -41,7 +41,7 @@ interface FoundValue {
   source: readonly string[];
 }
 
-/** What the value is multiplied by; undefined: no number, or 0, which would lose the value. */
+/** The factor of a value; undefined: no number, or 0, which would lose the value. */
 export function factorOf(factor: string): number | undefined {
   const number = factor.trim() === '' ? 1 : typedNumber(factor);
   return number === 0 ? undefined : number;

@@ -11,7 +11,7 @@ async function faultOf(text: RuleText): Promise<ScriptNote | undefined> {
   try {
     return (await checkScript(text)).fault;
   } catch (error) {
-    // What is wrong with the request is told when it is saved.
+    // The fault of the request is shown when it is saved.
     if (error instanceof ApiError) return undefined;
     throw error;
   }

@@ -32,11 +32,11 @@ export interface ScriptNote {
   message: string;
 }
 
-/** What the gateway says about a script. */
+/** The result of checking a script. */
 export interface ScriptCheck {
   /** Why it does not compile. */
   fault?: ScriptNote | undefined;
-  /** What its runtime does not have. */
+  /** Functions that its runtime does not have. */
   warnings?: readonly ScriptNote[] | undefined;
 }
 

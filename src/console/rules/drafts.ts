@@ -3,7 +3,7 @@ import type { RuleText } from './engine.ts';
 
 interface Draft {
   text: RuleText;
-  /** What the gateway had when typing began; undefined for a new rule. */
+  /** The stored text when typing began; undefined for a new rule. */
   base: RuleText | undefined;
 }
 

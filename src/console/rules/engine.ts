@@ -32,7 +32,7 @@ export const createRule = (slug: string, script: RuleScript): Promise<unknown> =
 export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
   callFor('logs', 'GET', `${ruleAddress(rule)}/logs?${query}`);
 
-/** What is wrong with a script; nothing when it is fine, or when the gateway cannot say now. */
+/** Faults of a script; none when it is fine, or when the gateway cannot check now. */
 export async function checkScript({
   code,
   runtime,

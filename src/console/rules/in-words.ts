@@ -1,4 +1,4 @@
-/** What a rule does, in a sentence, as far as it is made from a strategy. */
+/** A rule as a sentence, as far as it is made from a strategy. */
 import { attributeTitle, numberText, shownUnit, spanText } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import type { Rule, Strategy } from '../shapes.ts';

@@ -1,4 +1,4 @@
-/** What differs between two texts, line by line. Pure. */
+/** Differences between two texts, line by line. Pure. */
 
 interface LineChange {
   /** `-`: only in the first; `+`: only in the second. */
@@ -8,7 +8,7 @@ interface LineChange {
 
 /** Unchanged lines that are shown around a change. */
 const AROUND = 3;
-/** Lines that differ and are compared one by one; of more, all of the first stand before all of the second. */
+/** Changed lines that are compared one by one; with more, all of the first come before all of the second. */
 const COMPARED = 2_000;
 
 /** Changed lines with those around them; `…` stands for what is left out. Empty: the texts are equal. */

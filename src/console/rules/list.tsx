@@ -93,7 +93,7 @@ function RuleRow({
   inWords,
   ...shown
 }: ComponentProps<typeof RuleBadge> & {
-  /** What it does; undefined for a script. */
+  /** The rule as a sentence; undefined for a script. */
   inWords: string | undefined;
 }) {
   const { rule } = shown;

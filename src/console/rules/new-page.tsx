@@ -97,7 +97,7 @@ function Ways() {
   );
 }
 
-/** What the gateway can make, by subject. */
+/** Strategies and samples, by subject. */
 function Gallery() {
   const { answer, error } = useAnswer(readStrategies, []);
   if (!answer) return <Awaited answer={answer} error={error} />;

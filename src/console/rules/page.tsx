@@ -37,7 +37,7 @@ const REFRESH_MS = 3_000;
 const BACK = { href: '#/rules', text: say.frame.rules };
 
 export function RulePage({ name }: { name: string }) {
-  // An answer to a request from before a save says nothing about what is stored now.
+  // An answer to a request from before a save is about the older script.
   const [round, setRound] = useState(0);
   // Somebody else may give it another name.
   const id = useRef<string | undefined>(undefined);
@@ -90,7 +90,7 @@ export function RulePage({ name }: { name: string }) {
 
 interface Typing {
   text: RuleText;
-  /** What the gateway had when typing began. */
+  /** The stored text when typing began. */
   base: RuleText;
   /** Grows when a script comes from elsewhere than the editor. */
   generation: number;
@@ -118,7 +118,7 @@ function useRuleText(id: string, first: RuleText, stored: RuleText | undefined) 
     text,
     generation,
     isChanged,
-    /** What somebody else saved while this was typed. */
+    /** The version that another user saved while this one was typed. */
     theirs: isOther && isChanged ? stored : undefined,
     change: (part: Partial<RuleText>) =>
       setTyping((before) => ({ ...before, text: { ...before.text, ...part } })),

@@ -13,7 +13,7 @@ import { say } from '../words/later.ts';
 import { type ArgumentsOf, argumentsOf, numericArguments, textsBelow, textsOf } from './parameter-texts.ts';
 import { inWords } from './strategies.ts';
 
-/** What the manifests of the devices say. */
+/** Declared arguments in the manifests of the devices. */
 export const declaredArguments: ArgumentsOf = (device, command) =>
   liveDevice(device)?.manifest?.commands[command]?.arguments ?? {};
 
@@ -68,7 +68,7 @@ function One(props: OneProps) {
   }
 }
 
-/** What a control at a path needs. */
+/** Properties of the control at a path. */
 const bound = ({ texts, onTexts }: OneProps, path: string) => ({
   name: path,
   value: texts[path] ?? '',

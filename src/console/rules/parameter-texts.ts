@@ -1,6 +1,6 @@
 /**
- * Between parameters of a strategy and what stands in their controls: one text for each control, by its path. `loads.0.on`
- * has `loads.0.on.device` and `loads.0.on.name`; a list has its length. Pure.
+ * Converts between parameters of a strategy and the texts of their controls: one text for each control, by its path.
+ * `loads.0.on` has `loads.0.on.device` and `loads.0.on.name`; a list has its length. Pure.
  */
 import { type Declared, textOf, type Texts, typedValues } from '../arguments.ts';
 import type { StrategyParameter } from '../shapes.ts';

@@ -1,4 +1,4 @@
-/** What a run of a rule saw and did, in plain words. */
+/** Steps of a run of a rule, in plain words. */
 import { attributeTitle, showValue, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import type { RuleRun, RuleRunStep } from '../shapes.ts';

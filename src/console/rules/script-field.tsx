@@ -88,7 +88,7 @@ function PlainField({
   );
 }
 
-/** What the last check has found. */
+/** Findings of the last check. */
 function useCheck(runtime: RuleText['runtime']) {
   const [found, setFound] = useState<ScriptCheck>({});
   const chosen = useRef(runtime);

@@ -34,7 +34,7 @@ export function RuleBadge({
   /** The last read did not fail. */
   isKnown: boolean;
 }) {
-  // Its state before the connection was lost says nothing of now.
+  // Its state before the connection was lost is not the state of now.
   if (isAway.value || !isKnown) return <span class="badge">{say.values.status.UNKNOWN}</span>;
   if (isSuspended && !rule.disabled) return <span class="badge">{say.rules.suspended}</span>;
   const { kind, text } = stateOf(rule);

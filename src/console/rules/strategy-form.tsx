@@ -20,7 +20,7 @@ import { createStrategyRule, inWords, readStrategy, strategyScript, updateParame
 
 type Sources = EnergySourcesOnWire['items'];
 
-/** What the energy of the site says of a parameter. */
+/** Suggested value of a parameter, by the energy of the site. */
 function suggested({ name, kind, role, sign }: StrategyParameter, sources: Sources): Values {
   const source = sources.find((each) => each.role === role);
   const device = source && liveDevice(source.device_id)?.device.slug;

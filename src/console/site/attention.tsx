@@ -1,4 +1,4 @@
-/** What a person should look at, the worst first. */
+/** Matters that need a person, the worst first. */
 import { useEffect, useRef } from 'preact/hooks';
 import { callFor, callForList, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
@@ -19,7 +19,7 @@ const SHOWN_MAX = 8;
 const ALERTS_READ = 200;
 const ORDER = ['error', 'warning', 'info'] as const;
 
-/** What the gateway says of rules, backups and users, read again while it is shown. */
+/** Facts about rules, backups and users, read again while they are shown. */
 export const useAttention = () =>
   useStored(() => callFor<SiteAttention>('attention', 'GET', '/v3/site/attention'), [], REFRESH_MS);
 
@@ -91,7 +91,7 @@ export function Attention({
   const { raised, unread } = alerts.answer ?? { raised: [], unread: 0 };
   const items = [
     ...alertItems(raised),
-    // Of more alerts than can be read it is not known which are stored.
+    // When there are more alerts than can be read, it is unknown which are stored.
     ...(alerts.answer && unread === 0 ? unstoredItems(alarmed, raised) : []),
     ...together(
       devices.flatMap((live) => absenceOf(live, raised)),

@@ -31,7 +31,7 @@ interface Shown {
   period: string;
   /** In hours, days or months. */
   energy: Energy;
-  /** Of the period before; undefined: not known yet, or not asked for. */
+  /** Books of the period before; undefined: not known yet, or not asked for. */
   before: Energy | undefined;
 }
 

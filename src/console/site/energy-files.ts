@@ -62,7 +62,7 @@ const AMOUNTS = [
   'unpriced_kwh',
 ];
 
-/** Nothing of it is known. A role without a meter is unknown if all others are. Both sides count whole seconds. */
+/** True when its energy is unknown; without a meter, if all others are. Both sides count whole seconds. */
 function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: DurationS): boolean {
   const gapS = gaps[role] ?? Math.min(...Object.values(gaps));
   return gapS >= pastS - 1;

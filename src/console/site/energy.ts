@@ -25,7 +25,7 @@ export type Source = EnergySourcesOnWire['items'][number];
 /** Uses that count as consumption. */
 const CONSUMERS = ['load', 'electrolyser', 'ev_charger', 'heat_pump'] as const;
 
-/** What they used of one source, or of all. */
+/** Energy that uses took from one source, or from all. */
 export const consumed = (uses: Readonly<Record<(typeof CONSUMERS)[number], number>>): number =>
   CONSUMERS.reduce((sum, use) => sum + uses[use], 0);
 
@@ -39,7 +39,7 @@ export function directionOf({ role, power_w: powerW }: RoleNow): -1 | 0 | 1 {
   return isGiving === powerW > 0 ? 1 : -1;
 }
 
-/** What it does, in a word. */
+/** Its state in a word. */
 export function doingOf(now: RoleNow): string {
   if (now.power_w === null && now.reason === 'implausible') return say.site.valueImplausible;
   if (now.power_w === null) return now.reason === 'stale' ? say.site.noValueNow : say.site.noValueYet;

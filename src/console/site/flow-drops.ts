@@ -1,6 +1,7 @@
 /**
- * A drop runs along each flow once when values came. It moves by transform and opacity alone, which browsers do without the
- * page's own thread, and only while somebody may look: not in a hidden tab, out of sight, untouched, or against the wish.
+ * A drop runs along each flow once when values arrived. It moves by transform and opacity alone, which browsers do
+ * without the page's own thread, and only while it can be seen: not in a hidden tab, out of sight, on an untouched
+ * page, or with reduced motion.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -19,7 +20,7 @@ export interface Curve {
 
 const RUN_MS: DurationMs = 1_100;
 const PAUSE_MS: DurationMs = 9_500;
-/** Nobody looks at what nobody has touched for so long. */
+/** A page that was not touched for so long is taken to be unwatched. */
 const UNTOUCHED_MS: DurationMs = 30_000;
 /** Positions on the way. More look smoother and cost more. */
 const STEPS = 14;

@@ -156,7 +156,7 @@ function wordsOf(now: RoleNow, power: PowerNow) {
   return { shown, charge, isName: !tellsDoing, label: tellsDoing ? doing : name, said: said.join(', ') };
 }
 
-/** What a place leads to: its device, if it has one only. */
+/** Target of the link of a place: its device, if it has one only. */
 function Place({
   now,
   power,

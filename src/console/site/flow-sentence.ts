@@ -1,4 +1,4 @@
-/** What the present power flows mean, in a sentence and its most important consequence. Pure. */
+/** The meaning of the present power flows, in a sentence and its most important consequence. Pure. */
 import { directionOf, type PowerNow, powerText, type Role, type RoleNow } from './energy.ts';
 import { locale, say } from '../words/index.ts';
 

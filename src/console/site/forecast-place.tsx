@@ -13,7 +13,7 @@ export function ForecastPlace() {
       const found = entries.find(({ isIntersecting }) => isIntersecting);
       if (!found) return;
       sight.disconnect();
-      // What stands above it has not its height yet.
+      // Content above it does not have its height yet.
       if (found.target.closest('.settling')) {
         again = setTimeout(() => sight.observe(found.target), SETTLING_MS);
         return;

@@ -139,7 +139,7 @@ function Amounts({ hours, days }: { hours: readonly Hour[]; days: readonly Day[]
   );
 }
 
-/** In a lane of their own: another unit has no place on the same axis. */
+/** Prices have a lane of their own, because another unit has no place on the same axis. */
 function Prices({ hours }: { hours: readonly Hour[] }) {
   const prices = hours.map(({ import_price: price }) => price ?? 0);
   const [least, most] = [Math.min(0, ...prices), Math.max(0, ...prices)];

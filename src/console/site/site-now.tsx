@@ -17,7 +17,7 @@ const REFRESH_MS = 5_000;
 /** The same as for any value. */
 const OLD_AFTER_S = 30;
 
-/** What flows now, read again while it is shown. */
+/** The present flows, read again while they are shown. */
 export function usePower() {
   const power = useAnswer(() => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'), [isAway.value]);
   useRefresh(power.refresh, REFRESH_MS);
@@ -55,7 +55,7 @@ export function SiteNow({
         {children}
       </>
     );
-  // What the gateway said before it was lost, or could not say any more, is not now.
+  // Values from before the connection was lost, or that are too old, are not shown as current.
   const shown = isConnected.value && !isOld.value ? power : unknown(power);
   const { title, more } = sentenceOf(shown);
   const isNight = shown.roles.some(

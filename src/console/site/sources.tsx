@@ -42,7 +42,7 @@ const NEW: Source = {
 };
 
 const { delivering, consuming, discharging, charging, importing, exporting } = say.site.doing;
-/** What a positive number means, and what it means where it is inverted. */
+/** Meaning of a positive number, and its meaning where it is inverted. */
 const POSITIVE: Readonly<Record<Role, readonly [usual: string, inverted: string]>> = {
   pv: [delivering, consuming],
   generator: [delivering, consuming],

@@ -19,7 +19,7 @@ export interface Action<Parameters extends unknown[] = []> {
 
 const IDLE = { isBusy: false, isDone: false, error: undefined };
 
-/** What a button starts: busy while it runs, with its error afterwards. */
+/** An action of a button: busy while it runs, with its error afterwards. */
 export function useAction<Parameters extends unknown[]>(
   run: (...parameters: Parameters) => Promise<unknown>,
 ): Action<Parameters> {
@@ -143,7 +143,7 @@ export function useAnswer<Answer>(
   return { answer: answered?.answer, isOther, error, again, refresh, follow };
 }
 
-/** For what changes by itself, and what was not heard of. */
+/** Interval for data that changes by itself, and for changes that the stream missed. */
 const STORED_REFRESH_MS = 30_000;
 
 /**

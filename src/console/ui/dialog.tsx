@@ -39,8 +39,8 @@ export function Dialog({
     };
   }, []);
   useEffect(() => {
-    // What had the focus gave way to something else. Whoever has left for the browser's own controls stays there, and a
-    // button that is busy has it again after.
+    // The focused control was replaced. A user who has moved to the browser's own controls stays there, and a button
+    // that is busy gets the focus back after.
     const isLost = focused.current?.isConnected === false && document.activeElement === document.body;
     if (isLost && !element.current?.querySelector('button:disabled')) focusOn(heading.current);
   });
@@ -78,7 +78,7 @@ export function Dialog({
   );
 }
 
-/** The second click of two was meant for what stood here before, not for the button that asks whether to go on. */
+/** The second click of two was meant for the control that was here before, not for the question. */
 function once(event: MouseEvent): void {
   if (event.detail < 2 || !(event.target instanceof Element) || !event.target.closest('button')) return;
   event.preventDefault();
@@ -147,7 +147,7 @@ interface QuestionProps {
   onClose?: (() => void) | undefined;
 }
 
-/** What is asked inside a dialog. */
+/** A question inside a dialog. */
 export function Question({ text, confirm, isDangerous, isBusy, error, onConfirm, onClose }: QuestionProps) {
   return (
     <>

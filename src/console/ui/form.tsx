@@ -41,18 +41,18 @@ export function Form({
   isKept?: boolean;
   /** Beside the button that sends it. */
   buttons?: ComponentChildren;
-  /** Of a form in a dialog: closes it. */
+  /** Closes the dialog of the form. */
   onCancel?: () => void;
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLFormElement>(null);
   useErrorInSight(element, action.error);
-  // Preact runs the cleanup of other effects after the next frame, and somebody may leave the page before.
+  // Preact runs the cleanup of other effects after the next frame, and the user may leave the page before.
   useLayoutEffect(() => {
     const { current } = element;
     return () => void (current && typedInto.delete(current));
   }, []);
-  // Before success is drawn: somebody may leave the page at once.
+  // Runs before success is drawn: the user may leave the page at once.
   useLayoutEffect(() => {
     if (action.isDone && element.current) typedInto.delete(element.current);
   }, [action.isDone]);

@@ -18,17 +18,19 @@ export interface Tab {
 
 const isSeen = ({ role = 'READONLY' }: Tab): boolean => may(role);
 
-/** The tab that an address names, or the first: the link may come from somebody who sees more. */
+/** The tab that an address names, or the first: the link may come from a user with more rights. */
 export function tabAt<One extends Tab>(tabs: readonly One[], wanted = ''): One | undefined {
   return tabs.find((tab) => tab.key === wanted && isSeen(tab)) ?? tabs[0];
 }
 
-/** What the title of the page says of a tab; nothing of the one that is the page itself. */
+/** The part of the page's title that names the tab; none for the tab that is the page itself. */
 export const partOf = (tab: Tab | undefined): string | undefined => (tab?.key === '' ? undefined : tab?.text);
 
 /**
- * Links to the tabs that the user's role may see. An address that names no such tab becomes that of the one that is shown.
- * @param props.base address of the page @param props.wanted the tab in the address; absent: none stands there
+ * Links to the tabs that the user's role may see. An address that names no such tab is replaced by the address of the
+ * tab shown.
+ * @param props.base address of the page
+ * @param props.wanted the tab in the address; absent when it has none
  */
 export function Tabs({
   name,
@@ -79,13 +81,13 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch (error) {
-    // A browser may be told to refuse it.
+    // The browser's settings may refuse it.
     if (error instanceof DOMException) return copySelected(text);
     throw error;
   }
 }
 
-/** By a selection that nobody sees; focus and scroll position stay. */
+/** Copies by an invisible selection; focus and scroll position stay. */
 function copySelected(text: string): boolean {
   const before = document.activeElement;
   const area = document.createElement('textarea');

@@ -1,4 +1,4 @@
-/** What pages are made of: buttons, cards, notices. */
+/** Components of pages: buttons, cards, notices. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
@@ -21,7 +21,7 @@ interface ButtonProps {
   onClick?: () => void;
   type?: 'button' | 'submit';
   children: ComponentChildren;
-  /** What is read aloud, when the text alone does not say what it is about. */
+  /** Accessible name, when the text alone does not name its subject. */
   'aria-label'?: string;
   'data-command'?: string;
 }
@@ -178,7 +178,7 @@ export function PageHead({
   title: ComponentChildren;
   /** A drawing before it. */
   sign?: ComponentChildren;
-  /** The tab that is shown, so that two tabs of a page can be told apart among those of the browser. */
+  /** The tab shown, so that two tabs of a page differ in the title of the browser. */
   part?: string | undefined;
   back?: { href: string; text: string };
   children?: ComponentChildren;

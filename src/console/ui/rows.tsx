@@ -11,7 +11,7 @@ interface RowsProps<Item> {
   'data-test'?: string;
 }
 
-/** What is deleted elsewhere leaves the list, but not while a dialog of its row is open, which would close by itself. */
+/** A row deleted elsewhere leaves the list, but not while a dialog of it is open, which would close by itself. */
 export function Rows<Item>({ items, keyOf, row, ...rest }: RowsProps<Item>) {
   void openDialogs.value;
   const list = useRef<HTMLUListElement>(null);

@@ -2,7 +2,7 @@
 import { Input } from './form.tsx';
 
 interface Props {
-  /** What can be found. */
+  /** Name of the searched things. */
   label: string;
   text: string;
   onText: (text: string) => void;

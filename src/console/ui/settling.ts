@@ -26,7 +26,7 @@ class Holds {
     };
   }
 
-  /** What was drawn now may ask for more. */
+  /** Draws again what was added meanwhile. */
   look(): void {
     requestAnimationFrame(() => setTimeout(() => this.#count === 0 && this.#onFree()));
   }

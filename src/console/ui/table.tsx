@@ -1,4 +1,4 @@
-/** What a picture shows, for those who cannot see it: rows by moment, scrolled by keyboard as well. */
+/** The content of a picture for those who cannot see it: rows by moment, scrolled by keyboard as well. */
 import type { ComponentChildren } from 'preact';
 
 interface TableRow {
@@ -8,7 +8,7 @@ interface TableRow {
   cells: readonly ComponentChildren[];
 }
 
-/** @param name what is heard of it @param head titles of all columns, that of the rows first */
+/** @param name accessible name of the table @param head titles of all columns, that of the rows first */
 export function PictureTable({
   name,
   head,

@@ -46,7 +46,7 @@ const otherParts = <Typed extends object>(one: Typed, other: Typed): Partial<Typ
     0,
   ) as Partial<Typed>;
 
-/** The input of a form over what is stored: what nobody has typed into follows what others store. */
+/** The input of a form over stored values: a field without input follows changes of others. */
 export function useTypedOver<Typed extends object>(stored: Typed) {
   const controls = useTyped(() => stored);
   useEffect(() => controls.follow(stored), [JSON.stringify(stored)]);
@@ -70,8 +70,9 @@ export function useTyped<Typed extends object>(initial: () => Typed) {
       before: { ...stored, ...otherParts(now.typed, now.before) },
     }));
   /**
-   * The input, joined with what others have stored meanwhile. Where both have changed the same part it throws once, so
-   * that somebody sees it and sends the form again. @throws Error
+   * The input, joined with the changes of others. When both have changed the same part it throws once, so that the user
+   * sees it and sends the form again.
+   * @throws Error
    */
   const beside = (stored: Typed): Typed => {
     const mine = otherParts(before, typed);

@@ -1,4 +1,4 @@
-/** What only pages say that are loaded when they are first shown. */
+/** Words of pages that are loaded when they are first shown. */
 import type { en } from './en.ts';
 import { rules } from './en/rules.ts';
 import { dryRun } from './en/dry-run.ts';

@@ -1,4 +1,4 @@
-/** What the console says at its start and on the overview, by subject. English comes first: its shape is what other languages must fill. */
+/** Words of the start and the overview. English comes first: other languages must fill its shape. */
 import { everywhere } from './en/everywhere.ts';
 import { frame } from './en/frame.ts';
 import { values } from './en/values.ts';

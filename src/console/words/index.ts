@@ -1,6 +1,6 @@
 /**
- * The words of the console in the language of whoever reads, there before anything is drawn. A page is in one language
- * from its first word to its last: another choice loads it anew.
+ * The words of the console in the reader's language, loaded before anything is drawn. A page is in one language from
+ * its first word to its last: another choice loads it anew.
  */
 import { en } from './en.ts';
 import { type Language, LANGUAGES, languageOf } from './language.ts';
@@ -8,7 +8,7 @@ import { type Language, LANGUAGES, languageOf } from './language.ts';
 /** Those that can be chosen. */
 export { LANGUAGES, type Language };
 
-/** What a browser has, and a test outside of one has not. */
+/** Functions of a browser, which a test outside of one lacks. */
 interface Reader {
   document?: { documentElement: { lang: string } };
   navigator?: { languages?: readonly string[] };
@@ -23,7 +23,7 @@ const wanted = reader.document
   ? languageOf(reader.localStorage.getItem(KEY), reader.navigator?.languages ?? [])
   : 'en';
 
-/** Without the other words, which an upgrade may have taken away, the console speaks English. */
+/** English is used when the file of the other language is missing, which an upgrade may have removed. */
 async function wordsOf(language: Language): Promise<{ language: Language; words: typeof en }> {
   if (language === 'en') return { language, words: en };
   return import('./de.ts').then(
@@ -34,7 +34,7 @@ async function wordsOf(language: Language): Promise<{ language: Language; words:
 
 const shown = await wordsOf(wanted);
 
-/** What is said at the start and on the overview, by subject; the rest is in `later.ts`. */
+/** Words of the start and of the overview, by subject; the rest is in `later.ts`. */
 export const say: typeof en = shown.words;
 
 /** The language of `say`. */

@@ -4,7 +4,7 @@ export type Language = 'en' | 'de';
 
 interface Offered {
   value: Language;
-  /** In itself, so that it is found by those who read no other. */
+  /** Written in the language itself, so that its readers find it. */
   text: string;
 }
 

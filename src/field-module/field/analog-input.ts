@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { PortFault } from './modbus-fault.ts';
 import type { PortOptions } from './system-program.ts';
 
-/** What a channel measures: V, A, °C. */
+/** Quantity of a channel: V, A, °C. */
 export type Quantity = 'voltage' | 'current' | 'temperature';
 
 /** Beginning of the channel's name, and how many of the kernel's units make one: mV, mA, thousandths of a degree. */
@@ -58,7 +58,7 @@ export class AnalogInput {
     return (raw + offset) * scale;
   }
 
-  /** What is not said of the channel is said of all channels of its kind. */
+  /** A property that is not set for the channel is that of all channels of its kind. */
   async #ofChannel(name: string): Promise<number | undefined> {
     const { path } = this.#options;
     const kind = basename(path).replace(/\d.*/s, '');

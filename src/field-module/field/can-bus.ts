@@ -18,7 +18,7 @@ interface CanFrame {
 }
 
 interface CanBusOptions extends PortOptions {
-  /** Of the system, such as `can0`. */
+  /** Name in the system, such as `can0`. */
   interfaceName: string;
 }
 
@@ -120,7 +120,7 @@ export class CanBus {
     dump?.stop();
   }
 
-  /** Whatever waits goes out together: a start of the program costs as much as many frames. */
+  /** All waiting frames are sent together: a start of the program costs as much as many frames. */
   async #sendAll(): Promise<void> {
     const { programs, interfaceName, limits, onFailed, onWorking } = this.#options;
     this.#isSending = true;
@@ -131,7 +131,8 @@ export class CanBus {
       this.#waiting = [];
       if (batch.length === 0) break;
       try {
-        // At once, and not to ourselves: a controller does not hear its own frames. Each one that is out is a line.
+        // Sent at once, and not received by ourselves: a controller does not receive its own frames. Each frame sent
+        // prints a line.
         await programs.run('canplayer', ['-t', '-x', '-v', `${interfaceName}=${interfaceName}`], {
           timeoutMs: limits.programMs,
           input: batch.map(({ line }) => line).join(''),

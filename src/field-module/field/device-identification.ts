@@ -1,4 +1,4 @@
-/** What a device says it is by function 43/14. Source: MODBUS Application Protocol V1.1b3, section 6.21. Pure. */
+/** Identity of a device by function 43/14. Source: MODBUS Application Protocol V1.1b3, section 6.21. Pure. */
 import { Buffer } from 'node:buffer';
 import { isUnreached, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
@@ -45,7 +45,7 @@ async function identifyBy(ask: Ask, category: 1 | 2): Promise<Identified> {
   for (let answers = 0; answers < ANSWERS_MAX && start !== undefined; answers += 1) {
     const answer = await ask({ kind: 'read_identification', category, start });
     if (!answer.ok && answers === 0) return answer;
-    // What is there already is worth more than the fault.
+    // Values that were already read are worth more than the fault.
     if (!answer.ok) break;
     const part = readIdentification(answer.values);
     identification = { ...identification, ...part.found };

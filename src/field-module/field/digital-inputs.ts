@@ -8,7 +8,7 @@ import { PortFault } from './modbus-fault.ts';
 import { RetryPause } from './turn-queue.ts';
 import type { PortOptions, RunningProgram } from './system-program.ts';
 
-/** What is the same for all inputs of one watch. */
+/** Settings shared by all inputs of one watch. */
 interface InputWiring {
   /** Device file, such as /dev/gpiochip0. */
   chip: string;
@@ -25,7 +25,7 @@ interface DigitalInputsOptions extends PortOptions {
 
 interface Line {
   isHigh: boolean;
-  /** Since the module started, whoever asks. */
+  /** Counted since the module started, for all scripts together. */
   rises: number;
   falls: number;
 }
@@ -121,7 +121,7 @@ export class DigitalInputs {
         reject(new Error(reason));
         if (this.#watch !== watch) return;
         this.#watch = undefined;
-        // While it starts, whoever waits for that tells it.
+        // While it starts, the caller that waits for the start reports the fault.
         if (this.#starting === undefined) this.#fail(reason);
       });
     });

@@ -28,10 +28,10 @@ export class DigitalOutput {
   readonly #options: DigitalOutputOptions;
   readonly #pause: DoublingPause;
   #holder: { program: RunningProgram; isOn: boolean } | undefined;
-  /** As the last change left it that was done; undefined: there was none. */
+  /** Level after the last completed change; undefined: there was none. */
   #kept: boolean | undefined;
   #impulse: Impulse | undefined;
-  /** Runs while nobody holds the line, to have it as it was kept. */
+  /** Runs while no program holds the line, to set the kept level again. */
   #again: Timer | undefined;
   /** One change after another. */
   #last: Promise<unknown> = Promise.resolve();
@@ -73,7 +73,7 @@ export class DigitalOutput {
     }, isWanted);
   }
 
-  /** Ends an impulse that is going on: nobody would do it later. Resolves when the line is let go. */
+  /** Ends a running impulse, which could not end later. Resolves when the line is released. */
   async close(): Promise<void> {
     // `onFailed` has the reason; the output stays as it is.
     await this.#inTurn(() => this.#endImpulse()).catch(() => undefined);
@@ -144,7 +144,7 @@ export class DigitalOutput {
     }
   }
 
-  /** Nobody holds the line, and its level is nobody's. */
+  /** Holds the line again after its program ended, when its level is undefined. */
   #holdAgain(): void {
     const hold = async (): Promise<void> => {
       if (this.#holder === undefined && this.#kept !== undefined) await this.#orTold(this.#hold(this.#kept));
@@ -165,7 +165,7 @@ export class DigitalOutput {
           limit.cancel();
           resolve();
         });
-        // A chip behind a bus may not answer, and everybody else waits for his turn.
+        // A chip behind a bus may not answer, and other users wait for their turn.
         const limit = clock.setTimer(limits.programMs, () => program.stop());
         const holder = { program, isOn };
         this.#holder = holder;

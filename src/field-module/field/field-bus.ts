@@ -228,7 +228,9 @@ export class FieldBus {
   }
 }
 
-/** Of a line behind a serial server: the server speaks to it. Pauses between frames are those of 9 600 baud. */
+/**
+ * Settings of a line behind a serial server, which sets the line itself. Pauses between frames are those of 9 600 baud.
+ */
 const SERVER_SETTINGS: SerialSettings = { baudRate: 9_600, dataBits: 8, parity: 'N', stopBits: 1 };
 
 function keyOf({ host, port }: HostAndPort): string {
@@ -272,7 +274,7 @@ function dialTcp({ host, port }: HostAndPort, signal: AbortSignal): Promise<Dupl
     const onError = (error: Error): void => reject(error);
     socket.once('error', onError);
     socket.once('connect', () => {
-      // Errors until somebody else listens have nobody to go to; the stream is then seen as closed.
+      // Errors before a listener is attached have no receiver; the stream is then seen as closed.
       socket.on('error', () => undefined);
       socket.off('error', onError);
       resolve(socket);

@@ -8,7 +8,7 @@ import { DigitalInputs } from './digital-inputs.ts';
 import { DigitalOutput } from './digital-output.ts';
 import { type PortOptions, systemPrograms, type SystemPrograms } from './system-program.ts';
 
-/** What a name stands for. */
+/** The port behind a name. */
 export type IoPortMapping =
   /** `path`: interface of the system, such as can0. */
   | { kind: 'can'; path: string }
@@ -26,7 +26,7 @@ export type IoPortMapping =
   /** `path`: channel, such as /sys/bus/iio/devices/iio:device0/in_voltage0. */
   | { kind: 'analog_input'; path: string };
 
-/** What a port of the board is. */
+/** Kind of a port of the board. */
 export type IoKind = IoPortMapping['kind'];
 
 interface IoPortsOptions {
@@ -130,7 +130,7 @@ class Contact {
     return { count: (await this.#closings()) + this.#offset, seconds };
   }
 
-  /** For everybody who asks. @throws PortFault */
+  /** Sets the counter for all scripts. @throws PortFault */
   async setCounter(count: number): Promise<void> {
     this.#offset = count - (await this.#closings());
     this.#countedFromMs = this.#clock.monotonicMs();

@@ -21,7 +21,7 @@ export type ModbusFault =
   /** More requests wait for this address or port than the limit. */
   | { kind: 'overloaded' };
 
-/** What became of a request; a write gives no values. */
+/** Result of a request; a write gives no values. */
 export type ModbusAnswer = { ok: true; values: readonly number[] } | { ok: false; fault: ModbusFault };
 
 export function failed(fault: ModbusFault): ModbusAnswer {
@@ -48,7 +48,7 @@ const EXCEPTION_TEXTS: ReadonlyMap<number, string> = new Map([
   [11, 'gateway target device failed to respond'],
 ]);
 
-/** Of an exception code, in the words of the specification. */
+/** Text of an exception code, in the words of the specification. */
 export function exceptionText(code: number | bigint): string {
   return EXCEPTION_TEXTS.get(Number(code)) ?? `exception ${code}`;
 }
@@ -74,7 +74,10 @@ export function reasonOf(error: unknown): string {
   return SYSTEM_REASONS.get(code) ?? messageOf(error);
 }
 
-/** What a script sees of each kind: its number (docs/interface/lua-devices.md#older-interface), and what precedes the text. */
+/**
+ * Error of each kind for a script: its number (docs/interface/lua-devices.md#older-interface), and the text before the
+ * reason.
+ */
 const KINDS = {
   timeout: { number: 1, prefix: '' },
   connection_failed: { number: 2, prefix: 'connection failed: ' },

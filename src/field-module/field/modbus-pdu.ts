@@ -60,7 +60,7 @@ const COUNT_MAX = {
   write_multiple_coils: 1_968,
   write_multiple_holdings: 123,
 } as const satisfies Record<ReadKind | WriteKind, number>;
-/** Of those that function 23 writes. */
+/** Registers that function 23 writes. */
 const WRITTEN_MAX = 121;
 
 const ADDRESSES = 65_536;

@@ -14,7 +14,7 @@ import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-fr
 import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
 import { SilentUnits } from './silent-units.ts';
 
-/** Writes to it are for every unit, and nobody answers. */
+/** Writes to it are for every unit, and no unit answers. */
 const BROADCAST_UNIT = 0;
 /** Section 2.5.1.1: above 19 200 baud the gap does not shrink any further. */
 const GAP_MIN_MS = 1.75;
@@ -156,7 +156,7 @@ export class ModbusRtu implements ModbusClient {
     this.#lateUntilMs.delete(unitId);
   }
 
-  /** Waits for the silence that begins a frame; what comes before it belongs to nobody. */
+  /** Waits for the silence that begins a frame; bytes before it belong to no request. */
   async #awaitSilence(unitId: number, turn: SerialTurn): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const isTwice = nowMs < (this.#twiceUntilMs.get(unitId) ?? nowMs);
@@ -182,7 +182,7 @@ export class ModbusRtu implements ModbusClient {
   }
 }
 
-/** The turn, whose bytes somebody else gets, too. */
+/** The turn, whose bytes are also passed to an observer. */
 function observed(turn: SerialTurn, onBytes: OnBytes): SerialTurn {
   const received = <Bytes extends Buffer | undefined>(bytes: Bytes): Bytes => {
     if (bytes !== undefined && bytes.length > 0) onBytes('received', bytes);
@@ -227,10 +227,10 @@ function gapMs(settings: SerialSettings): DurationMs {
   return Math.max(GAP_MIN_MS, 3.5 * characterMs(settings));
 }
 
-/** Waits for the silence that begins a frame; resolves with what came before it, which belongs to nobody. */
+/** Waits for the silence that begins a frame; resolves with the bytes before it, which belong to no request. */
 async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<Buffer> {
   let surplus = turn.flush();
-  // A line that never falls silent is noise; after so many tries the frame goes out all the same.
+  // A line that never falls silent is noise; after so many tries the frame is sent all the same.
   for (let tries = 0; tries < 16; tries += 1) {
     const bytes = await turn.next(silenceMs);
     if (bytes === undefined) break;
@@ -286,7 +286,7 @@ async function receive(options: {
   }
 }
 
-/** Of the same unit and function. */
+/** Whether the answer has the same unit and function. */
 function isAnswerTo([unitId, functionCode]: Buffer, frame: Buffer): boolean {
   return frame[0] === unitId && ((frame[1] ?? 0) & 0x7f) === functionCode;
 }

@@ -9,7 +9,7 @@ import { decodeAnswer, encodeRequest, type ModbusRequest } from './modbus-pdu.ts
 /** Gets the bytes on the wire as they are sent and received. */
 export type OnBytes = (direction: 'sent' | 'received', bytes: Buffer) => void;
 
-/** What is sent, and how its answer is recognized. */
+/** A request, and the rule that recognises its answer. */
 export interface Question {
   unitId: number;
   request: ModbusRequest;
@@ -149,7 +149,7 @@ export interface TcpFrame {
 }
 
 const HEADER_BYTES = 7;
-/** What the header says before the unit, which the length counts. */
+/** Bytes of the header before the unit, which the length counts. */
 const PREFIX_BYTES = 6;
 /** A length counts the unit and 1 to 253 bytes of the rest. */
 const LENGTH_MIN = 2;

@@ -28,7 +28,7 @@ export interface ModbusTcpOptions {
   onIdle?: () => void;
 }
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Asking {
   /** Turns go round between owners, compared by identity. */
   owner?: unknown;
@@ -37,7 +37,7 @@ export interface Asking {
   onBytes?: OnBytes | undefined;
 }
 
-/** Who asks, and what the address allows. */
+/** The caller of a request, and what its address allows. */
 interface TcpAsking extends Asking {
   isLoose?: boolean;
   /** So many connections at once. */
@@ -214,7 +214,7 @@ export class ModbusTcp implements ModbusClient {
     if (end === undefined) {
       this.#pause.succeeded();
       if (connection.answers > 1) this.#hangsUp = false;
-      // Where ids say nothing, what follows a refusal would pass for the next answer.
+      // Where ids are ignored, bytes behind a refusal would pass for the next answer.
       if (entry.isLoose && !answer.ok) {
         this.#connections.delete(connection);
         connection.drop('closed');

@@ -15,7 +15,7 @@ import {
   type MqttMessage,
 } from '../../platform/mqtt-client/index.ts';
 
-/** What one attempt connects with; an address may change between attempts. */
+/** Settings of one attempt to connect; an address may change between attempts. */
 export type BrokerOptions = Pick<
   MqttClientOptions,
   | 'url'
@@ -30,7 +30,7 @@ export type BrokerOptions = Pick<
   | 'trusts'
 >;
 
-/** Who gets the messages of some filters. */
+/** A receiver of the messages of some filters. */
 export interface MqttSubscriber {
   take(message: MqttArrival): void;
 }
@@ -87,7 +87,7 @@ export class MqttConnection {
   async subscribe(filter: string, subscriber: MqttSubscriber): Promise<string | undefined> {
     this.#subscribers.getOrInsertComputed(filter, () => new Set()).add(subscriber);
     const client = await this.#connected();
-    // Even if others have it: the broker sends what it retains to whoever asks.
+    // Subscribes even if others have the filter: the broker sends retained messages to each new subscription.
     if (client !== undefined) await this.#ask(client, filter);
     return this.#refused.get(filter);
   }
@@ -226,14 +226,14 @@ interface Delivery {
   dropped: number;
 }
 
-/** Of one client of a script. */
+/** Messages for one client of a script. */
 export class MqttMailbox {
   readonly #limits: Limits['lua']['mqtt'];
   #messages: MqttArrival[] = [];
   #bytes = 0;
   #dropped = 0;
   #isClosed = false;
-  /** Of the script that waits for the next message. */
+  /** Resolves the call of the script that waits for the next message. */
   #deliver: ((delivery: Delivery | undefined) => void) | undefined;
 
   constructor(limits: Limits['lua']['mqtt']) {

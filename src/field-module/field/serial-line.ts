@@ -65,7 +65,7 @@ async function setUp(path: string, settings: SerialSettings): Promise<void> {
   }
 }
 
-/** What the system says, and what somebody on the spot can do. */
+/** The message of the system, and a remedy for the person on site. */
 function remedied(said: string, { baudRate, dataBits, parity, stopBits }: SerialSettings): string {
   if (/Permission denied/.test(said))
     return `${said}: the group of the device file must be one of the service`;

@@ -44,7 +44,7 @@ export interface SerialTurn {
   read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer>;
   /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
   next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined>;
-  /** Takes what has arrived and nobody has read. */
+  /** Takes bytes that have arrived and were not read. */
   flush(): Buffer;
   /**
    * Throws away what is late: the answer to the last question, where it was waited for and did not come. `isCut`: the rest
@@ -54,10 +54,10 @@ export interface SerialTurn {
   readonly settings: SerialSettings;
 }
 
-/** Whoever writes to a line and waits for what comes; compared by identity. */
+/** The user of a line, who writes and waits for the answer; compared by identity. */
 type SerialUser = number | object;
 
-/** What was written last. Bytes do not say what they answer: what comes is taken for its answer. */
+/** The last bytes written. Bytes do not name their question: what arrives is taken for its answer. */
 interface Question {
   by: SerialUser;
   answer: 'not waited for' | 'missing' | 'cut' | 'there';
@@ -65,7 +65,7 @@ interface Question {
   lateUntilMs: MonotonicMs;
 }
 
-/** Whose turn it is when several wait: turns go round between owners, then between units. */
+/** Order of waiting users: turns go round between owners, then between units. */
 interface TurnWish {
   /** False when its turn comes: it has none. */
   isWanted?: (() => boolean) | undefined;
@@ -103,7 +103,7 @@ export class SerialPort {
   readonly #pause: RetryPause;
   readonly #inbox: Inbox;
   #wanted: SerialSettings;
-  /** Of the line that is open, or was last. */
+  /** Settings of the line that is open, or was open last. */
   #settings: SerialSettings;
   #line: SerialLine | undefined;
   /** The line is opened again before its next use. */
@@ -324,7 +324,7 @@ export class SerialPort {
   }
 }
 
-/** Received bytes that nobody has read, bounded: the oldest are dropped. */
+/** Received bytes that were not read, bounded: the oldest are dropped. */
 class Inbox {
   readonly #clock: Clock;
   readonly #bytesMax: number;

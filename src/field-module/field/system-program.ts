@@ -27,7 +27,7 @@ export interface SystemPrograms {
 
 /** A program did not end well; the message is for people. */
 export class ProgramFailure extends Error {
-  /** What it had said until then; undefined: what it did is not known. */
+  /** Its output so far; undefined: its effect is not known. */
   readonly said: string | undefined;
   constructor(message: string, said: string | undefined, cause?: unknown) {
     super(message, { cause });
@@ -44,7 +44,7 @@ export function systemPrograms(folder = '/usr/bin'): SystemPrograms {
   };
 }
 
-/** What a port of the board works with. */
+/** Parts that a port of the board needs. */
 export interface PortOptions {
   programs: SystemPrograms;
   clock: Clock;
@@ -101,12 +101,12 @@ function runProgram(
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const said = 'code' in error && error.code === 'ENOENT' ? 'No such file or directory' : stderr;
-        // What it said last may be lost with it.
+        // Its last output may be lost with it.
         if (error.killed) return reject(new ProgramFailure(`${name} does not end`, undefined, error));
         reject(new ProgramFailure(reasonOf(name, said), stdout, error));
       },
     );
-    // A program that ends before it has read everything says why by itself.
+    // A program that ends before it has read everything reports the reason itself.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });

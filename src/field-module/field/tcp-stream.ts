@@ -18,7 +18,7 @@ interface TcpStreamOptions {
 /** How many of the bytes are what somebody reads; undefined: they are not there yet. A text: they never will. */
 type Find = (bytes: Buffer) => number | string | undefined;
 
-/** Of one script. */
+/** A TCP connection of one script. */
 export class TcpStream {
   readonly #options: TcpStreamOptions;
   #socket: Socket | undefined;
@@ -38,7 +38,7 @@ export class TcpStream {
     return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
 
-  /** What went wrong; undefined when the system has the bytes. */
+  /** Writes the bytes. Resolves with the fault; undefined when the system has the bytes. */
   async write(bytes: Uint8Array): Promise<string | undefined> {
     const problem = this.#takeEnd() ?? (await this.#connect());
     if (problem !== undefined) return problem;
@@ -132,7 +132,7 @@ export class TcpStream {
     return taken;
   }
 
-  /** What is left of a line that never ended goes with it. */
+  /** Drops the rest of a line that never ended. */
   #takeEnd(): string | undefined {
     const ended = this.#ended;
     if (ended !== undefined) this.#bytes = Buffer.alloc(0);
@@ -140,7 +140,7 @@ export class TcpStream {
     return ended;
   }
 
-  /** What went wrong; undefined when there is a connection. */
+  /** Connects. Resolves with the fault; undefined when there is a connection. */
   async #connect(): Promise<string | undefined> {
     if (this.#socket) return undefined;
     const { host, port, clock, limits, refusal, wordsOf } = this.#options;

@@ -2,8 +2,8 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 
 /**
- * What waits for a connection or a line. Turns go round between owners, then between the units of each owner; what
- * one owner wants of one unit keeps its order.
+ * A queue for a connection or a line. Turns go round between owners, then between the units of each owner; the requests
+ * of one owner to one unit keep their order.
  */
 export class TurnQueue<Item> {
   readonly #owners = new Map<unknown, Map<number, Item[]>>();

@@ -17,8 +17,8 @@ interface Shared {
 }
 
 /**
- * The sockets of the scripts of a thread. Those with the same port share one, because some devices answer to a fixed port,
- * whoever asked (KEBA chargers to 7090; evcc issue 7486), and the system gives a port once.
+ * The sockets of the scripts of a thread. Those with the same port share one, because some devices answer to a fixed
+ * port instead of the sender's (KEBA chargers to 7090; evcc issue 7486), and the system gives a port once.
  */
 export class UdpSockets {
   readonly #shared = new Map<number, Shared>();
@@ -55,7 +55,7 @@ function opened(port: number, reuseAddr: boolean): Shared {
     for (const take of takers) take(bytes, from);
   });
   const bound = new Promise<void>((resolve, reject) => {
-    // Later, a datagram that did not arrive says so here; the next one may.
+    // Later errors report a datagram that did not arrive; the next one may arrive.
     socket.on('error', reject);
     socket.bind(port, resolve);
   });
@@ -64,7 +64,7 @@ function opened(port: number, reuseAddr: boolean): Shared {
 
 interface UdpPortOptions {
   sockets: UdpSockets;
-  /** Of this machine; 0: any that is free. */
+  /** Port of this machine; 0: any that is free. */
   port: number;
   /** Multicast group whose datagrams it takes. */
   group: string | undefined;
@@ -83,7 +83,7 @@ interface Datagram {
   port: number;
 }
 
-/** Of one script; IPv4. */
+/** A UDP port of one script; IPv4. */
 export class UdpPort {
   readonly #options: UdpPortOptions;
   #socket: Socket | undefined;
@@ -123,7 +123,7 @@ export class UdpPort {
     this.#sends = new TokenBucket(sendsPerSecond, sendBurst, options.clock.monotonicMs());
   }
 
-  /** What went wrong; undefined when the system has the datagram. */
+  /** Sends a datagram. Resolves with the fault; undefined when the system has it. */
   async send(bytes: Uint8Array, host: string, port: number): Promise<string | undefined> {
     const { refusal, clock, limits, wordsOf, isBroadcast } = this.#options;
     const socket = this.#socket;

@@ -15,7 +15,7 @@ interface ScriptWebSocketOptions {
   wordsOf: (error: unknown) => string;
 }
 
-/** Of one script; text and bytes alike. */
+/** A WebSocket of one script; text and bytes alike. */
 export class ScriptWebSocket {
   readonly #options: ScriptWebSocketOptions;
   #socket: WebSocket | undefined;
@@ -36,7 +36,7 @@ export class ScriptWebSocket {
     return this.#options.url;
   }
 
-  /** What went wrong; undefined when the system has the message. */
+  /** Sends a message. Resolves with the fault; undefined when the system has it. */
   async send(bytes: Buffer, isBinary: boolean): Promise<string | undefined> {
     const { limits, wordsOf } = this.#options;
     if (bytes.length > limits.messageBytes) return `a message has at most ${limits.messageBytes} bytes`;

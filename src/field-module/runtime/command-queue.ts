@@ -90,7 +90,7 @@ export function createCommandQueue(options: CommandQueueOptions) {
       running.isAnswered = state === 'error';
       send(id, state, payloadText);
     },
-    /** Nothing runs any more: refuses waiting and later commands. */
+    /** Refuses waiting and later commands. */
     close: () => {
       life = 'closed';
       for (const { id } of waiting.splice(0)) send(id, 'error', NOT_RUNNING);
@@ -98,7 +98,7 @@ export function createCommandQueue(options: CommandQueueOptions) {
   };
 }
 
-/** What a command handler returned, as the payload of its response. */
+/** Payload of a response, from the result of a command handler. */
 function payloadOf(value: LuaValue): string {
   if (value === undefined) return '{}';
   try {

@@ -51,7 +51,7 @@ interface DeviceScriptOptions {
   scripts: Pick<Scripts, 'create'>;
   clock: Clock;
   limits: Limits;
-  /** Of all scripts of the thread. */
+  /** Shared by all scripts of the thread. */
   udpSockets: UdpSockets;
   surroundings: () => Surroundings;
   post: (event: ScriptEvent) => void;
@@ -66,7 +66,7 @@ const OLD_CALL_MS = 30_000;
 
 export class DeviceScript {
   readonly #options: DeviceScriptOptions;
-  /** Of the older generation. */
+  /** True for a script of the older generation. */
   readonly #isOld: boolean;
   readonly #callMs: DurationMs;
   #groups: ConfigurationGroups;
@@ -182,7 +182,7 @@ export class DeviceScript {
     this.#options.post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
   }
 
-  /** A call failed: the script goes on, unless its machine is gone. */
+  /** A failed call does not end the script, unless its machine is gone. */
   #failed(failure: LuaFailure): void {
     if (this.#isOver || failure.reason === 'stopped') return;
     if (failure.reason === 'memory' || this.#script.machine.failure) return this.#end(failure);

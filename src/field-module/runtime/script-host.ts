@@ -123,7 +123,7 @@ end
 
 const { peerMs, peerMsMax } = LIMITS.module;
 const { argumentsBytes } = LIMITS.commands;
-/** What the gateway would drop without an answer (src/protocol/module.ts). */
+/** A name that the gateway would not drop silently (src/protocol/module.ts). */
 const NAME = /^.{1,255}$/s;
 const CHANNEL = /^[A-Za-z0-9_-]{1,64}$/;
 

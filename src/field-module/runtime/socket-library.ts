@@ -105,7 +105,7 @@ interface SocketOptions {
 
 type Kept = TcpStream | UdpPort | ScriptWebSocket;
 
-/** What one script has open; the one that was not used for longest comes first. */
+/** Open sockets of one script, the least recently used first. */
 class OpenSockets {
   readonly #max: number;
   readonly #kept = new Map<number, Kept>();
@@ -352,7 +352,7 @@ function textsOf(value: unknown, name: string): Record<string, string> {
 
 // Which hosts the owner of a device gave: those in the values of its configuration. Pure.
 
-/** What may be part of a host; a colon as well, for IPv6. */
+/** Characters of a host; a colon as well, for IPv6. */
 const PART = /[A-Za-z0-9._-]/;
 
 /** Why a script may not speak with the host; undefined when a value of the configuration has it. */

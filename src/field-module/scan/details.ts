@@ -1,4 +1,6 @@
-/** What tells a unit from others beyond its names: registers that the scan asks for, and its SunSpec models. Only reads. */
+/**
+ * Facts that identify a unit beyond its names: registers that the scan asks for, and its SunSpec models. Only reads.
+ */
 import type { Limits } from '../../lib/limits.ts';
 import type { ToModule } from '../../protocol/module.ts';
 import type { ModbusAnswer, ModbusRequest } from '../field/index.ts';
@@ -36,7 +38,7 @@ export async function readDetails(
   };
 }
 
-/** Nothing but registers, and what the answers say of the unit. */
+/** Reads registers only, and reports what the answers say of the unit. */
 export async function readOnly(
   ask: Ask,
   wanted: NonNullable<Order['reads']>,

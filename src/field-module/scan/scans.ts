@@ -150,7 +150,7 @@ export class Scans {
     throw ended;
   }
 
-  /** Other units would hear noise, and their scripts wait while the line is set up to and fro. */
+  /** Other units would receive noise, and their scripts would wait while the line changes its settings to and fro. */
   #refuseOtherSettings(visit: Visit): void {
     if (visit.isSetOtherwise && visit.isUsed)
       throw new Ended({ outcome: 'in_use', reason: 'a script uses the line with other settings' });

@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../field/index.ts';
 
-/** What was found under one unit id. */
+/** The finding under one unit id. */
 export interface Finding {
   outcome: 'answers' | 'exception' | 'silent' | 'garbled' | 'closed';
   /** Why not, in words. */
@@ -31,7 +31,7 @@ const COMMON_PLACES: readonly ModbusRequest[] = [
   { kind: 'read_inputs', start: 0, count: 1 },
 ];
 
-/** @param isThorough a unit of which somebody says that it is there is asked more than once */
+/** @param isThorough a unit that is known to be there is asked more than once */
 export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Finding> {
   const heard: ModbusAnswer[] = [];
   const listen: Ask = async (request) => {
@@ -55,7 +55,7 @@ export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Findin
   };
 }
 
-/** What answers to other requests say of the unit. */
+/** The finding that follows from answers to other requests. */
 export function findingOf(heard: readonly ModbusAnswer[]): Finding {
   return heard.some(isThere) ? outcomeOf(heard, false) : absent(heard);
 }
@@ -73,7 +73,7 @@ const ABSENCES = {
   overloaded: 'closed',
 } as const;
 
-/** Reports the fault that says most: received bytes say more than silence. */
+/** Reports the most telling fault: received bytes are more than silence. */
 function absent(heard: readonly ModbusAnswer[]): Finding {
   const faults = heard.flatMap((answer) => (answer.ok ? [] : [answer.fault]));
   const fault = faults.find(({ kind }) => kind !== 'timeout') ?? { kind: 'timeout' as const };
@@ -104,8 +104,8 @@ async function findSunspec(ask: Ask, firstMarker: ModbusAnswer): Promise<Sunspec
   return undefined;
 }
 
-// What a device says it is by the common model of SunSpec. Source: SunSpec Device Information Model Specification,
-// sections "Device modbus map" and "Common model (1)". Pure.
+// Identity of a device by the common model of SunSpec. Source: SunSpec Device Information Model Specification, sections
+// "Device modbus map" and "Common model (1)". Pure.
 
 /** Where the marker may stand, addresses from 0, the usual place first. */
 export const SUNSPEC_BASES: readonly number[] = [40_000, 50_000, 0];
@@ -159,7 +159,7 @@ export function modelOf(head: readonly number[]): { model: number; registers: nu
   return model === MODELS_END || length === 0 ? undefined : { model, registers: head.length + length };
 }
 
-/** Undefined: what stands behind the marker is no common model. */
+/** Undefined when the registers behind the marker are no common model. */
 function sunspecIdentityOf(registers: readonly number[]): SunspecIdentity | undefined {
   if (registers[0] !== COMMON_MODEL) return undefined;
   const texts = Object.entries(TEXTS).flatMap(([name, [start, count]]) => {

@@ -25,7 +25,7 @@ export interface DeclaredAttribute {
   json_schema?: string;
 }
 
-/** Of a schedule (docs/telemetry.md#schedules). */
+/** JSON Schema of a schedule (docs/telemetry.md#schedules). */
 const SCHEDULE_SCHEMA = JSON.stringify({
   type: 'object',
   required: ['start', 'step_s', 'values'],
@@ -36,7 +36,7 @@ const SCHEDULE_SCHEMA = JSON.stringify({
   },
 });
 
-/** What the book says of a name; undefined for a name of the template's own. */
+/** The book's entry for a name; undefined for a name of the template's own. */
 function knownAttribute(book: AttributeBook, name: string): Attribute | undefined {
   for (const group of Object.values(book.groups)) if (Object.hasOwn(group, name)) return group[name];
   return undefined;

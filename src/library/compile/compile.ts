@@ -34,7 +34,7 @@ export interface CompiledTemplate {
   manifest: Readonly<Record<string, unknown>>;
   /** Name → the key of its choice, also of those that were not given. */
   parameters: Readonly<Record<string, string>>;
-  /** Of everything that the blueprint is made of: another digest, another blueprint. */
+  /** Digest of everything that the blueprint is made of: another digest means another blueprint. */
   digest: string;
 }
 
@@ -44,13 +44,13 @@ interface ArchiveParts {
   manifest: Readonly<Record<string, unknown>>;
   plan: Readonly<Record<string, Data>>;
   kind: Transport;
-  /** Of runtime/, for what a meter sends. */
+  /** Decoder in runtime/ for the telegrams of a meter. */
   decoder: string | undefined;
 }
 
 const TRANSPORTS = ['modbus', 'http', 'mqtt', 'telegrams', 'udp', 'clock'] as const;
 type Transport = (typeof TRANSPORTS)[number];
-/** Of runtime/: what runs each kind of connection, and what that needs. */
+/** Scripts of runtime/ that serve each kind of connection, and their requirements. */
 const SCRIPTS: Readonly<Record<Transport, readonly [string, ...string[]]>> = {
   modbus: ['modbus-transport'],
   http: ['http-transport', 'json-transport'],
@@ -251,7 +251,7 @@ function checkSettings(name: string, value: TemplateValue, { template, values, p
     problems.push({ path: ['values', name], message: `${namesNeeded(value).join()} is no schedule` });
 }
 
-/** What the shape of the file does not say: references that must exist, and one connection. */
+/** Faults beyond the shape of the file: references that must exist, and one connection. */
 function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
   const { template, values, problems, book } = parts;
   const connections = TRANSPORTS.filter((name) => template[name] !== undefined).length;

@@ -105,7 +105,7 @@ export const telegramsConnection = shape({
   transports: v.pipe(v.array(v.picklist(['serial', 'tcp', 'multicast'])), v.minLength(1)),
   /** Port of a serial server, or of the group. */
   port: modbusConnection.entries.port.wrapped,
-  /** Of the serial line. */
+  /** Settings of the serial line. */
   baud: modbusConnection.entries.baud,
   /** Multicast group that the meter sends to. */
   group: v.optional(v.pipe(v.string(), v.ipv4())),
@@ -117,7 +117,7 @@ export const telegramsConnection = shape({
 /** A device that answers datagrams with JSON. */
 export const udpConnection = shape({
   port: modbusConnection.entries.port.wrapped,
-  /** Where a device answers to one port whoever asks. */
+  /** For a device that always answers to one port. */
   own_port: v.optional(modbusConnection.entries.port.wrapped),
   /** Least pause between two questions. */
   pause_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_000)), 0),

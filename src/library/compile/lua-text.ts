@@ -2,7 +2,7 @@
 
 const LINE_MAX = 110;
 
-/** What a Lua table can hold. */
+/** Data of a Lua table. */
 export type Data =
   | string
   | number

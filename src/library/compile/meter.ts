@@ -1,4 +1,4 @@
-/** What a meter measures is the installer's to say: the parameter `role` and the roles of the site that follow. */
+/** The role of a meter is the installer's choice: the parameter `role` and the roles of the site that follow. */
 import type { Template } from './template.ts';
 
 const CHOICES = {

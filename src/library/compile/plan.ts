@@ -1,4 +1,4 @@
-/** What the script of a template does, as data for runtime/template.lua. */
+/** The work of a template's script, as data for runtime/template.lua. */
 import { registersOf } from '../../lib/register-words.ts';
 import type { ScheduleValue, Template, TemplateStep, TemplateValue } from './template.ts';
 import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
@@ -212,7 +212,7 @@ function answerRules(
   return { requests: used.map((name) => requestRule(requests.get(name))), rules, schedules };
 }
 
-/** What runtime/schedule.lua reads: exactly one of `lists`, `starts`, `by_time` and `tariff`. */
+/** Rule for runtime/schedule.lua: exactly one of `lists`, `starts`, `by_time` and `tariff`. */
 function scheduleRule({ schedule }: ScheduleValue, fault: (message: string) => void): Rule {
   const { from, list, start, end, value, starts, values, by_time: byTime, tariff } = schedule;
   const path = (text: string | undefined): Data => {
@@ -280,7 +280,10 @@ const SUNSPEC_NONE: Readonly<Record<string, number>> = {
   i32: -0x8000_0000,
   acc32: 0,
 };
-/** No quantity reaches the last values of 32 and 64 bits: inverters say so that they sleep, whatever their manual says. */
+/**
+ * Values that no quantity reaches, the last ones of 32 and 64 bits: inverters send them while they sleep, whatever
+ * their manual says.
+ */
 const NEVER: Readonly<Record<string, readonly number[]>> = {
   u32: [0xffff_ffff, 0x8000_0000, 0x7fff_ffff],
   i32: [-0x8000_0000, 0x7fff_ffff],

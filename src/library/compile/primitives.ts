@@ -1,4 +1,4 @@
-/** What the shapes of a template are made of. */
+/** Building blocks of the shapes of a template. */
 import * as v from 'valibot';
 import { nearNameHint } from '../../lib/text.ts';
 
@@ -33,7 +33,7 @@ export const chosenBy = <const Options extends readonly v.GenericSchema[]>(
     { options },
   );
 
-/** One of several shapes, told apart by the first key of each. */
+/** One of several shapes, distinguished by the first key of each. */
 export const oneOf = <const Options extends readonly Shape[]>(...options: Options) => {
   const keys = options.map(({ entries }) => Object.keys(entries)[0] ?? '');
   const none = v.never(`must have one of ${keys.join(', ')}`);

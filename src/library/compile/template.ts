@@ -33,7 +33,7 @@ const wordType = v.union([
 /** A condition on the parameters of the template: `{ phases: 3 }`, or several values: `{ model: [a, b] }`. */
 const condition = v.record(name, v.union([scalar, v.array(scalar)]));
 
-/** What may stand beside every source of a value. */
+/** Members allowed beside every source of a value. */
 const common = {
   /** Display name; attributes of the library have one. */
   name: v.optional(text),
@@ -49,7 +49,7 @@ const common = {
   every_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
 };
 
-/** What turns a raw value into the value of the attribute, in this order. */
+/** Steps from a raw value to the value of the attribute, in this order. */
 const conversion = {
   /** Raw values that mean *no value*. */
   no_value: v.optional(v.array(v.union([v.number(), v.string()]))),
@@ -108,8 +108,9 @@ const answerValue = shape({
 });
 
 /**
- * A course over time, told as `{ start, step_s, values }` (docs/telemetry.md#schedules). It is read from an answer in one
- * of three forms (list of objects, two lists, object with times as keys), or made of a tariff among the settings.
+ * A course over time, written as `{ start, step_s, values }` (docs/telemetry.md#schedules). It is read from an answer
+ * in one of three forms (list of objects, two lists, object with times as keys), or made of a tariff among the
+ * settings.
  */
 const scheduleValue = shape({
   ...common,
@@ -172,7 +173,7 @@ const derivedValue = shape({
   constant: v.optional(scalar),
   /** A setting of the connection. */
   setting: v.optional(name),
-  /** What a schedule has for this moment. */
+  /** Value of a schedule for this moment. */
   now: v.optional(name),
 });
 
@@ -368,7 +369,7 @@ export const templateSchema = shape({
   /** Where the facts come from; two at least where `verified` is more than `one source`. */
   sources: v.pipe(v.array(text), v.minLength(1)),
   verified: v.picklist(['one source', 'two sources', 'register image', 'recorded answer', 'field']),
-  /** What must be switched on or known before it works. */
+  /** Conditions that must be met before it works. */
   before: v.optional(v.array(text)),
   parameters: v.optional(
     v.record(

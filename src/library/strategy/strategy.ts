@@ -20,7 +20,7 @@ const SIMPLE = [
     type: v.optional(v.literal('json')),
     /** Part of the energy site whose power is offered first. */
     role: v.optional(v.string()),
-    /** What a positive and a negative number mean; without it the sign does not matter. */
+    /** Meaning of a positive and a negative number; without it the sign does not matter. */
     sign: v.optional(v.strictObject({ positive: localized, negative: localized })),
   }),
   v.strictObject({

@@ -21,7 +21,7 @@ import {
 } from './layout.ts';
 import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
-/** What goes into a backup and how it is encrypted. */
+/** Content of a backup and its encryption. */
 export interface BackupOptions {
   /** state.db, open. */
   database: Database;
@@ -54,7 +54,7 @@ export async function openBackup(options: BackupOptions, password: string) {
   const { database, dataDir, clock, log, version, historyPath, limits = LIMITS.backup } = options;
   const folder = join(dataDir, BACKUPS_FOLDER);
   makePrivateFolder(folder);
-  // Of this process: a local command may make one at the same time.
+  // A copy of this process: a local command may make one at the same time.
   const copy = join(folder, `${BEING_MADE}-${process.pid}.db`);
   const historyCopy = join(folder, `${BEING_MADE}-${process.pid}-history`);
   const removeCopy = (): void => removeFile(copy);
@@ -100,7 +100,7 @@ export async function openBackup(options: BackupOptions, password: string) {
   }
 }
 
-/** What the thread makes, as a stream. */
+/** Chunks of the thread, as a stream. */
 function seal(
   { clock, signal, limits = LIMITS.backup, onHistoryDamage }: BackupOptions,
   data: SealThreadData,
@@ -138,7 +138,7 @@ function seal(
     if (failure) asked.reject(failure);
     else thread.post('next');
     const chunk = await asked.promise;
-    // Who does not read on keeps nobody else from a backup.
+    // A reader that has stopped reading does not keep others from a backup.
     if (chunk !== 'end' && !failure) idle = clock.setTimer(limits.readerIdleMs, giveUp);
     return chunk;
   }

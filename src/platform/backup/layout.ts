@@ -1,4 +1,4 @@
-/** What a backup contains: a zip of these files, sealed by a password (see container.ts). */
+/** Content of a backup: a zip of these files, sealed by a password (see container.ts). */
 
 import { DOCUMENT_FILE, DOCUMENTS_FOLDER, RESTORED_KEYS_FILE } from '../files/index.ts';
 
@@ -9,9 +9,9 @@ export class BackupError extends Error {
 
 export const NO_BACKUP = 'The file is not a backup of a gateway.';
 
-/** What a backup says of itself. */
+/** Facts about a backup, in itself. */
 export interface BackupInfo {
-  /** Of the gateway that made it. */
+  /** Version of the gateway that made the backup. */
   version: string;
   made_at: string;
   /** Telemetry and logs are in it; absent: they are not. */

@@ -13,7 +13,7 @@ export interface OpenTask {
   kind: 'check' | 'restore';
   path: string;
   password: string;
-  /** Of a restore: the restored copy sends nothing. */
+  /** True when the restored copy must not send anything. */
   isRehearsal?: boolean;
   dataDir: string;
   nowMs: EpochMs;

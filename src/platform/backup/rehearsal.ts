@@ -8,7 +8,7 @@ import { isThere, readNote, removeFile, syncFolder, writePrivateFile } from '../
 import type { Log } from '../log/index.ts';
 import { REHEARSAL_FILE } from './layout.ts';
 
-/** What is known of the rehearsal that this gateway is. */
+/** Facts about the rehearsal that this gateway is. */
 export interface Rehearsal {
   /** When the restore was prepared; undefined: the mark does not say. */
   beganAtMs: EpochMs | undefined;

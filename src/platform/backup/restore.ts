@@ -214,14 +214,14 @@ async function unpack(
   syncFolder(stage);
 }
 
-/** What the library says of a zip that it cannot read; errors of the disk have a system call, and stay. */
+/** The library's fault of a zip that it cannot read; errors of the disk have a system call, and are passed on. */
 function unreadable(error: unknown): unknown {
   const isOfDisk = error instanceof Error && 'syscall' in error;
   if (error instanceof BackupError || isOfDisk) return error;
   return new BackupError(`The backup cannot be read: ${messageOf(error)}.`, { cause: error });
 }
 
-/** Of a mode as Unix has it, in the upper half of the attributes of an entry. */
+/** Shift of a Unix mode in the attributes of an entry. */
 const MODE_SHIFT = 16;
 const FILE_KIND = 0o170_000;
 const PLAIN_FILE = 0o100_000;

@@ -28,9 +28,9 @@ import {
 export interface SealThreadData {
   info: BackupInfo;
   madeAtMs: EpochMs;
-  /** Of the copy of state.db, open; its owner closes it. */
+  /** Descriptor of the copy of state.db; its owner closes it. */
   stateFd: number;
-  /** What opens the secrets in state.db; undefined while there are none. */
+  /** Keys of the secrets in state.db; undefined while there are none. */
   secretKeys: string | undefined;
   tlsDir: string;
   /** Documents of devices. */
@@ -38,7 +38,7 @@ export interface SealThreadData {
   password: string;
   /** history.db, in use, and the folder into which it is copied first; its owner removes that. */
   history: { path: string; copy: string } | undefined;
-  /** Of scrypt: 2^workFactor KiB of memory. */
+  /** Work factor of scrypt: 2^workFactor KiB of memory. */
   workFactor: number;
 }
 
@@ -74,8 +74,8 @@ function copyHistory({ path, copy }: { path: string; copy: string }): void {
 }
 
 /**
- * What a segment held that is gone by now stands in history.db. Read to its end: the runtime's own copy asks for ever for
- * bytes that a file has lost meanwhile.
+ * A segment that is gone by now was moved to history.db. Read to its end, because the runtime's own copy waits for ever
+ * for bytes that a file has lost meanwhile.
  */
 function copyIfThere(from: string, to: string): void {
   try {

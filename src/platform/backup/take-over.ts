@@ -215,7 +215,7 @@ function isWorthAnotherStart(dataDir: string): boolean {
   }
 }
 
-/** What was to be put back is kept, and no later start takes it over: by then much may have changed. */
+/** The files to be put back are kept, and no later start takes them over: by then much may have changed. */
 function giveUp(options: Options, plan: Plan | undefined, error?: unknown): false {
   const { dataDir, clock, log } = options;
   const stage = join(dataDir, STAGE);
@@ -263,11 +263,11 @@ function isDone(otherwise: string, log: Log, work: () => void): boolean {
   }
 }
 
-/** What cannot be removed takes room, and ends no start. */
+/** A folder that cannot be removed takes room, but does not end the start. */
 const isRemoved = (path: string, log: Log): boolean =>
   isDone(`what a restore left cannot be removed: ${path}`, log, () => removeTree(path));
 
-/** What earlier restores left may hold whole histories. The clock may have been wrong: the last one always stays. */
+/** The rests of earlier restores may hold whole histories. The clock may have been wrong: the last one always stays. */
 function removeOlder({ dataDir, log }: Options, head: string, last: string, kept: number): void {
   const secondsOf = (name: string): number => Number(name.slice(head.length + 1));
   const older = readdirSync(dataDir)

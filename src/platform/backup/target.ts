@@ -1,4 +1,4 @@
-/** What every place for backups can do, and what it needs to. */
+/** Operations of every place for backups, and their needs. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
@@ -53,7 +53,7 @@ export class ReadBack {
 
   /** @throws TargetError when something else was read back */
   async takeFile(path: string): Promise<void> {
-    // One byte more says that it is longer.
+    // One more byte shows that the file is longer.
     const pieces = createReadStream(path, { start: 0, end: this.sizeBytes });
     for await (const piece of pieces as AsyncIterable<Buffer>) this.take(piece);
     await this.requireSame();
@@ -86,7 +86,7 @@ export async function removeOld(
 
 /** For a call that moves no file. */
 const CALL_TIMEOUT_MS: DurationMs = 120_000;
-/** Of the slowest uplink that a backup goes over. */
+/** Rate of the slowest uplink that a backup is sent over. */
 const LEAST_BYTES_PER_MS = 32;
 /** A listing of some thousand files. */
 const OUTPUT_MAX_BYTES = 4 * 1_048_576;
@@ -127,7 +127,7 @@ export async function runClient(
     ...(signal && { signal }),
   });
   child.on('error', (cause) => reject(startFailure(cause, program)));
-  // Not started; where the system has no more files it has no streams either, whatever its type says.
+  // The child was not started; a system without free descriptors gives no streams either, whatever their type says.
   if (child.pid === undefined) return promise;
   const { pid } = child;
   let isTooMuch = false;
@@ -149,7 +149,7 @@ export async function runClient(
   child.stderr
     .setEncoding('utf8')
     .on('data', (text: string) => (complaint = (complaint + text).slice(-1_000)));
-  // A program that ended early does not read on; its exit code says why.
+  // A program that ended early does not read on; its exit code has the reason.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const looking = watch?.clock.setRepeating(LOOK_MS, () => {

@@ -15,12 +15,12 @@ export { TargetError } from './target.ts';
 const PATH = '(?:/[A-Za-z0-9._~-]+)+/?';
 const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\\[[0-9A-Fa-f:]+\\])(?::\\d{1,5})?';
 
-/** What may be written as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
+/** Text allowed as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
 const TARGET_PATTERN = new RegExp(
   `^(?:${PATH}|sftp://[A-Za-z0-9._][A-Za-z0-9._-]{0,63}@${HOST}${PATH}|https?://${HOST}(?:${PATH}|/))$`,
 );
 
-/** What is wrong with a target as text; undefined: nothing. */
+/** The fault of a target as text; undefined: none. */
 export function targetProblem(text: string): string | undefined {
   if (!TARGET_PATTERN.test(text))
     return 'must be a folder such as /media/backup, sftp://user@host/folder, or https://host/folder of a WebDAV server; of letters, digits and . _ ~ -';
@@ -36,10 +36,10 @@ export function targetProblem(text: string): string | undefined {
 export function createTarget(options: {
   location: string;
   dataDir: string;
-  /** Of WebDAV. */
+  /** User name for WebDAV. */
   username: string | undefined;
   password: string | undefined;
-  /** Of a folder: refuses it while nothing is mounted there. */
+  /** Refuses a folder while nothing is mounted there. */
   isMountExpected: boolean;
   clock: Pick<Clock, 'setRepeating'>;
   /** Ends what is under way with another machine. */

@@ -77,7 +77,7 @@ function setTimer(durationMs: DurationMs, fn: () => void): Timer {
 
 /** A timer that is later is late because the program stood still, as on a card that takes no writes for a while. */
 const STANDSTILL_MS = 500;
-/** What waits in the sockets of a whole fleet is read by then. */
+/** By then everything that waits in the sockets of a whole fleet is read. */
 const READING_MS = 2_000;
 
 /**
@@ -122,7 +122,7 @@ export function realPause(durationMs: DurationMs): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }
 
-/** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */
+/** The result of the promise, or undefined after `durationMs`; the work behind the promise goes on. */
 export function within<Value>(
   clock: Pick<Clock, 'setTimer'>,
   durationMs: DurationMs,

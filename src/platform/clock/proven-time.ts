@@ -3,7 +3,7 @@ import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 /** 2026-01-01: a wall clock before this was never set. */
 export const CLOCK_PLAUSIBLE_FROM_MS = Date.UTC(2026, 0, 1);
 
-/** What a clock shows; the words are those of `Clock`. */
+/** Readings of a clock; the names are those of `Clock`. */
 interface ClockReadings {
   wallMs(): EpochMs;
   monotonicMs(): MonotonicMs;

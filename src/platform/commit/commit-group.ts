@@ -61,7 +61,7 @@ export class CommitGroup {
   #running: Promise<void> | undefined;
   #failure: Error | undefined;
   #isStopped = false;
-  /** Of callers that do not wait for a disk that fails. */
+  /** Callers that do not wait for a disk that fails. */
   readonly #failFast = new Set<(failure: Error) => void>();
 
   constructor(options: CommitGroupOptions) {
@@ -150,7 +150,7 @@ export class CommitGroup {
 
   #openBatch(): Batch {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // The caller may have left, so nobody may handle a rejection.
+    // The caller may have left, and then the rejection has no handler.
     promise.catch(() => undefined);
     const nowMs = this.#options.clock.monotonicMs();
     const counts = { bytes: 0, requests: 0, isAwaited: false, isExpedited: false };

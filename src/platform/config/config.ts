@@ -45,7 +45,7 @@ interface ConfigSource {
   onDoubt?: (doubt: string) => void;
 }
 
-/** What was found, by what it means for the start. */
+/** Findings, by their effect on the start. */
 interface Findings {
   faults: string[];
   doubts: string[];

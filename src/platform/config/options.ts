@@ -22,7 +22,7 @@ export interface Option {
   min?: number;
   max?: number;
   choices?: readonly string[];
-  /** What is wrong with a string value; `undefined` when it is fine. */
+  /** The fault of a string value; `undefined` when it is fine. */
   check?: (value: string) => string | undefined;
   /** Likewise, of a value with which the gateway runs all the same, without what it was meant for. */
   doubt?: (value: string) => string | undefined;
@@ -55,7 +55,7 @@ function hostFault(host: string): string | undefined {
   return 'must be a name such as box.local or an address such as 10.0.0.7, without http:// and port';
 }
 
-/** What is pasted where the name of a file belongs may be a secret, and is not logged. */
+/** A text pasted in the place of a file name may be a secret, and is not logged. */
 const pathFault = (path: string): string | undefined =>
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f]/.test(path) ? 'must be the path of a file, not what the file holds' : undefined;
@@ -328,7 +328,7 @@ export const OPTIONS = [
   },
 ] as const satisfies readonly Option[];
 
-/** What a service manager says in the environment (sd_notify(3), sd_watchdog_enabled(3)). */
+/** Variables of a service manager in the environment (sd_notify(3), sd_watchdog_enabled(3)). */
 interface ServiceManager {
   /** Where notices go; undefined when nobody waits for them. */
   notifySocket: string | undefined;

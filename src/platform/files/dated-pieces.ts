@@ -7,7 +7,7 @@ import { makePrivateFolder, syncBeside } from './private-files.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const PART = '.part';
-/** Of a file that is there; a link is not followed, and a pipe is not waited for. */
+/** Flags for an existing file; a link is not followed, and a pipe is not waited for. */
 const APPEND_TO_EXISTING =
   constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -30,7 +30,7 @@ interface DatedPiecesOptions extends MountedFolder {
  */
 export class DatedPieces {
   readonly #options: DatedPiecesOptions;
-  /** Of the files that are gathered, by day and subject. */
+  /** Files that are being written, by day and subject. */
   readonly #open = new Map<string, { day: string; subject: string }>();
   #place: string | undefined;
   #isSwept = false;
@@ -80,7 +80,10 @@ export class DatedPieces {
     });
   }
 
-  /** What was gathered is on the disk under its names afterwards. @throws FolderFailure: all of it is to be begun again */
+  /**
+   * Brings all gathered samples to the disk under their names.
+   * @throws FolderFailure: all of it is to be begun again
+   */
   async keep(): Promise<void> {
     const { folder, label, extension } = this.#options;
     await inFolder(this.#options, async () => {
@@ -166,7 +169,7 @@ const unusable = (folder: string, error: unknown): string =>
     ? `${folder} is full. Make room on that disk.`
     : `${folder} cannot be used: ${messageOf(error)}`;
 
-/** What is wrong with the path of a folder as text; undefined: nothing. */
+/** The fault of the path of a folder as text; undefined: none. */
 export function folderPathProblem(path: string): string | undefined {
   if (!/^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) || path.split('/').some((part) => /^\.\.?$/.test(part)))
     return 'must be a folder such as /media/stick, of letters, digits and . _ ~ -, without . or .. in its path';

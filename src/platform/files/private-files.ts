@@ -26,7 +26,7 @@ import { staysRefused, unlessRefused } from '../../lib/system-fault.ts';
 export function writePrivateFile(path: string, text: string): void {
   makePrivateFolder(dirname(path));
   const draft = `${path}.new`;
-  // What a crash left, or stands in the way, such as a pipe, which would be waited for.
+  // Removes the rest of a crash, or an obstacle such as a pipe, which would be waited for.
   removeFile(draft);
   try {
     const file = openSync(draft, 'wx', 0o600);
@@ -61,12 +61,12 @@ const KINDS: [name: string, is: (found: Stats) => boolean][] = [
   ['device', (found) => found.isCharacterDevice() || found.isBlockDevice()],
 ];
 
-/** Whether something stands there. @throws Error when the disk does not tell, which is no reason to begin anything anew */
+/** Whether the path exists. @throws Error when the disk does not answer, which is no reason to begin anything anew */
 export function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** True only when nothing stands there for certain; false while the disk does not tell. */
+/** True only when the path certainly does not exist; false while the disk does not answer. */
 export function isGone(path: string): boolean {
   return unlessRefused(
     () => !isThere(path),
@@ -74,7 +74,7 @@ export function isGone(path: string): boolean {
   );
 }
 
-/** Does nothing for a file, and where there is nothing. @throws Error naming the path and what stands there */
+/** Accepts a file, and a missing path. @throws Error naming the path and what is in its place */
 export function requireNoObstacle(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const kind = found && KINDS.find(([, is]) => is(found))?.[0];
@@ -129,7 +129,7 @@ export function syncFolder(path: string): void {
   syncFile(path);
 }
 
-/** What the file holds is on the disk afterwards, whoever wrote it. */
+/** Brings the content of the file to the disk, whichever process wrote it. */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -139,9 +139,9 @@ export function syncFile(path: string): void {
   }
 }
 
-/** The same of a file or folder beside the event loop: a stick may take minutes for what was copied onto it. */
+/** The same for a file or folder, off the event loop: a USB stick may take minutes for what was copied onto it. */
 export async function syncBeside(path: string): Promise<void> {
-  // A pipe that somebody put there would be waited for.
+  // A pipe in its place would be waited for.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     await file.sync();
@@ -179,7 +179,7 @@ export function removeFile(path: string): void {
   unlessAbsent(() => unlinkSync(path));
 }
 
-/** The same of a folder with all that is in it; a link is removed and not followed. */
+/** The same for a folder with all its content; a link is removed and not followed. */
 export function removeTree(path: string): void {
   unlessAbsent(() => {
     if (!lstatSync(path).isDirectory()) return unlinkSync(path);
@@ -188,7 +188,7 @@ export function removeTree(path: string): void {
   });
 }
 
-/** Undefined when nothing is there, or below a file; somebody else may have removed it first. */
+/** Undefined when the path is missing, or below a file; another process may have removed it first. */
 export function unlessAbsent<Result>(work: () => Result): Result | undefined {
   try {
     return work();
@@ -217,7 +217,7 @@ export async function keepStream(
       await file.writeFile(chunk);
       sizeBytes += chunk.length;
     }
-    // Whoever renames it, or says that it is there, relies on what it holds.
+    // A rename or a report that the file exists relies on its content being on the disk.
     await file.datasync();
     return sizeBytes;
   } catch (error) {
@@ -232,7 +232,7 @@ export async function keepStream(
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** Of a file that is the gateway's own, or of a folder. */
+/** Rights needed for a file of the gateway, or for a folder. */
 const OWN = R_OK | W_OK;
 
 /**
@@ -285,7 +285,7 @@ function leadsNowhere(path: string): boolean {
   return above !== path && leadsNowhere(above);
 }
 
-/** What stands there; or that nothing does, or that the system does not tell. */
+/** The kind of file at the path; `absent`, or the error of the system. */
 function look(by: (path: string) => Stats, path: string): Stats | 'absent' | 'untold' {
   try {
     return by(path);

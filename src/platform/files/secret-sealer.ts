@@ -21,7 +21,7 @@ interface SecretLog {
 }
 
 interface SecretSealerOptions {
-  /** Of the keys. */
+  /** Path of the file with the keys. */
   path: string;
   dataDir: string;
   log: SecretLog;
@@ -55,7 +55,7 @@ export class SecretSealer {
     removeFile(restored);
   }
 
-  /** What is empty stays as it is. @throws GatewayError `unavailable` while the key cannot be written */
+  /** Seals a value; an empty one stays as it is. @throws GatewayError `unavailable` while the key cannot be written */
   seal<Value>(value: Value): Value | string {
     if (isEmpty(value)) return value;
     const [key = this.#make()] = this.#keys;

@@ -30,7 +30,7 @@ export function createHost(folder: string) {
   let previous = processorTimes();
 
   return {
-    /** What does not change while the program runs. */
+    /** Facts that do not change while the program runs. */
     facts: () => ({
       hostname: hostname(),
       operatingSystem: operatingSystem(),
@@ -66,7 +66,10 @@ export function createHost(folder: string) {
           () => undefined,
         ),
         cpuTemperatureCelsius: temperature(),
-        /** What the process with its threads has given to the disk since its start; undefined where the system does not tell. */
+        /**
+         * Bytes that the process with its threads has written since its start; undefined where the system does not
+         * tell.
+         */
         writtenBytes: writtenBytes(),
       };
     },
@@ -89,19 +92,19 @@ function processorTimes(): { totalMs: DurationMs; idleMs: DurationMs } {
   return { totalMs, idleMs };
 }
 
-/** What programs could still get; `free` alone counts caches as used (proc_meminfo(5)). */
+/** Memory that programs can still get; `free` alone counts caches as used (proc_meminfo(5)). */
 function availableBytes(): number | undefined {
   const match = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '');
   return match ? Number(match[1]) * 1_024 : undefined;
 }
 
-/** What the board must hold; pages of files are left out, which the system drops and rereads (proc_pid_status(5)). */
+/** Memory that the board must hold, without pages of files, which the system drops and rereads (proc_pid_status(5)). */
 function anonymousBytes(): number | undefined {
   const match = /^RssAnon:\s+(\d+) kB$/m.exec(textOf('/proc/self/status') ?? '');
   return match ? Number(match[1]) * 1_024 : undefined;
 }
 
-/** What the block layer was asked to store (proc_pid_io(5)); a flash card writes more than that. */
+/** Bytes given to the block layer (proc_pid_io(5)); a flash card writes more than that. */
 function writtenBytes(): number | undefined {
   const match = /^write_bytes: (\d+)$/m.exec(textOf('/proc/self/io') ?? '');
   return match ? Number(match[1]) : undefined;
@@ -125,7 +128,7 @@ function textOf(path: string): string | undefined {
   );
 }
 
-// What this machine is called by others on its networks, now.
+// Names of this machine on its networks, now.
 
 /** Names and addresses, with the name given to devices and the one on the local network; the loopback ones too, link-local IPv6 ones not, because they need a zone. */
 export function networkNames(
@@ -187,7 +190,7 @@ export class DiskSpace {
     return this.#fault;
   }
 
-  /** Nothing more can be stored but in room that was taken before; false while the disk does not tell. */
+  /** True when only room that was reserved before can still be used; false while the disk does not answer. */
   get isFull(): boolean {
     if (this.#fault !== undefined) return false;
     return this.#room.freeBytes < this.#limits.fullBytes || this.#room.freeFiles === 0;
@@ -220,7 +223,7 @@ export class DiskSpace {
   }
 }
 
-/** The same of the disk of a file or folder, looked at now. */
+/** The same for the disk of a file or folder, measured now. */
 export function isDiskLow(path: string, limits: Limits['disk']): boolean {
   return leavesLittle(
     unlessRefused(

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 
 /** An IPv4 network that this machine is on. */
 export interface OwnNetwork {
-  /** Of this machine. */
+  /** Address of this machine. */
   address: string;
   /** Bits of the network. */
   prefix: number;

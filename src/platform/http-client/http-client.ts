@@ -25,10 +25,10 @@ interface HttpCall {
   body?: Uint8Array;
 }
 
-/** What a server answered, whatever its status. */
+/** Answer of a server, whatever its status. */
 export interface HttpAnswer {
   status: number;
-  /** Of `Retry-After` in seconds; undefined: it was not said that way. */
+  /** Seconds of `Retry-After`; undefined when the header is absent or has a date. */
   retryAfterS: DurationS | undefined;
   text: string;
 }
@@ -164,7 +164,7 @@ export class HttpClient {
     });
   }
 
-  /** Servers end connections that nobody uses. */
+  /** Servers end unused connections. */
   #mayForget({ answeredMs, endedMs }: Connection): boolean {
     const { clock, forgetsMs = Infinity } = this.#options;
     return (endedMs ?? clock.monotonicMs()) - answeredMs < forgetsMs;

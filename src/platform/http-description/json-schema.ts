@@ -9,7 +9,7 @@ export type JsonSchema = Record<string, unknown>;
 
 export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
-/** Checks that JSON Schema has no word for; what they want stands in the schema's `wire` or in words. */
+/** Checks that JSON Schema has no word for; the schema's `wire` or text describes them. */
 const UNTOLD_ACTIONS = ['check', 'raw_check', 'trim', 'to_lower_case', 'to_upper_case'];
 
 /**

@@ -5,7 +5,7 @@
 import type { JsonSchema } from './json-schema.ts';
 import type { Route } from '../http/index.ts';
 
-/** What decides about refusals; streams have a part of it. */
+/** The parts of a route that decide about refusals; streams have some of them. */
 type Refusing = Pick<Route, 'role' | 'query' | 'body' | 'method' | 'beforeClaim' | 'unresolved' | 'errors'>;
 
 export type Refusals = ReturnType<typeof createRefusals>;
@@ -95,7 +95,7 @@ function* generalRefusals(
   yield '400 invalid_header';
   if (query) yield '400 invalid_query';
   if (body) yield '400 invalid_body';
-  // While the box belongs to nobody, operations that need no token ask for one too.
+  // Before the box is claimed, operations that need no token ask for one too.
   if (beforeClaim !== true) yield '401 invalid_header';
   yield '403 access_denied';
   if (role !== null && role !== 'READONLY') yield '403 insufficient_role';

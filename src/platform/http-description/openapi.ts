@@ -27,7 +27,7 @@ export interface PathParameter {
   unknown?: string;
 }
 
-/** What the description is assembled from. */
+/** Parts of the description. */
 export interface ApiDescriptionOptions {
   title: string;
   version: string;
@@ -119,7 +119,7 @@ export function describeApi(options: ApiDescriptionOptions): JsonSchema {
   };
 }
 
-/** What only streams use stands with them: client generators trip over models that no operation has. */
+/** Shapes that only streams use are listed with them: client generators fail on models that no operation has. */
 function schemasOf(routes: readonly Route[]): GenericSchema[] {
   const found: (GenericSchema | undefined)[] = routes.flatMap(({ query, body, answer }) => [
     query,
@@ -167,7 +167,7 @@ function aliasIdOf(operation: string, path: string): string {
   return `${operation}_at_${words.join('_')}`;
 }
 
-/** What all paths of an operation share. */
+/** The description shared by all paths of an operation. */
 function describeRoute(parts: Parts, route: Route, tag: string): JsonSchema {
   const { operation, role, about, body, answer } = route;
   if (body) parts.requestBodies[operation] = requestBodyOf(parts, route, body);

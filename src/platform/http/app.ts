@@ -22,7 +22,7 @@ import type { Route, Stream } from './route.ts';
 import type { Callers } from './callers.ts';
 
 const REQUEST_ID = /^[\x21-\x7e]+$/;
-/** What a page of another origin may read besides the few headers that every page may. */
+/** Headers that a page of another origin may read, beside the few that every page may. */
 const EXPOSED_HEADERS = [
   'X-Request-Id',
   'Retry-After',
@@ -83,7 +83,7 @@ export class Application {
     return { ...exchange.verdict, requestId: exchange.requestId, address: remoteAddressOf(exchange) };
   }
 
-  /** What all requests have in common. */
+  /** The part shared by all requests. */
   #newApp(): App {
     const app = new Hono<Environment>({ getPath: canonicalPath });
     app.onError((error, context) => this.#refuse(error, context));

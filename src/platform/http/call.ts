@@ -1,4 +1,4 @@
-/** What a handler gets of one request; values that few operations need are made on demand. */
+/** A request as its handler gets it; values that few operations need are made on demand. */
 import type { ServerResponse } from 'node:http';
 import { unavailable } from '../../lib/errors.ts';
 import {
@@ -19,7 +19,7 @@ const NOBODY: Principal = {
   rateKey: 'anonymous',
 };
 
-/** What a handler gets: everything is checked already. */
+/** A request as its handler gets it: everything is checked already. */
 export class Call<Query = unknown, Body = unknown> {
   readonly principal: Principal;
   readonly query: Query;

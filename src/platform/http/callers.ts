@@ -1,6 +1,6 @@
 /**
- * Who calls, behind reverse proxies: what `X-Forwarded-…` or `Forwarded` (RFC 7239) says counts as far as trusted
- * proxies have written it. Anybody can send such a header, so that those of all others are ignored.
+ * The caller behind reverse proxies: `X-Forwarded-…` and `Forwarded` (RFC 7239) count as far as trusted proxies have
+ * written them. Anybody can send such a header, so those of others are ignored.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
@@ -19,7 +19,7 @@ export interface Caller {
   isOwnOrigin: (origin: string) => boolean;
 }
 
-/** What the proxies say, the one nearest to the gateway last. */
+/** Claims of the proxies, the one nearest to the gateway last. */
 interface Said {
   addresses: readonly (string | undefined)[];
   protocols: readonly string[];
@@ -57,7 +57,7 @@ export class Callers {
     return family !== 0 && this.#networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   }
 
-  /** Who sent a request; without a socket nobody knows. */
+  /** The sender of a request; unknown without a socket. */
   of(incoming: IncomingMessage | undefined, headers: Headers): Caller {
     const found = this.#find(incoming, headers);
     const hosts = [headers.get('host') ?? undefined, found.host];
@@ -106,7 +106,7 @@ export class Callers {
   }
 }
 
-/** What the outermost trusted proxy said; one that replaces the header leaves a single value. */
+/** The claim of the outermost trusted proxy; one that replaces the header leaves a single value. */
 function atDepth(values: readonly string[], depth: number): string | undefined {
   const value = values.at(-Math.max(1, depth)) ?? values[0];
   return value === '' ? undefined : value;
@@ -169,7 +169,7 @@ const LOCAL_SUFFIX = /\.(localhost|local|home\.arpa|internal|lan|home|intranet|p
 /** Whether a host, without its port, is an address, a name for local networks, or one of those given. */
 export function isLocalHost(host: string, ownNames: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
-  // A zone of an IPv6 address says by which network of the caller.
+  // The zone of an IPv6 address names a network of the caller.
   if (isIP(name.replace(/%.*/s, '')) > 0) return true;
   return !name.includes('.') || LOCAL_SUFFIX.test(name) || ownNames.some((own) => own.toLowerCase() === name);
 }

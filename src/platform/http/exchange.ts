@@ -11,11 +11,11 @@ export interface Exchange {
   incoming?: IncomingMessage;
   /** Absent without a socket, and for an upgrade. */
   outgoing?: ServerResponse;
-  /** Where the request comes from; set before anything else looks at it. */
+  /** Origin of the request; set before anything else reads it. */
   caller?: Caller;
-  /** Who calls; undefined without a token. */
+  /** The caller; undefined without a token. */
   principal?: Principal | undefined;
-  /** Of the path, once they were resolved, and what the handler noted. */
+  /** Parameters of the resolved path, and notes of the handler. */
   params?: Record<string, string>;
   /** Set by a stream's route when the upgrade may go on. */
   verdict?: { open: RunStream; principal: Principal };
@@ -61,7 +61,7 @@ export function requestOfUpgrade(incoming: IncomingMessage): Request {
   return new Request(url, { method: incoming.method ?? 'GET', headers });
 }
 
-/** RFC 9112 section 3.2: exactly one Host with HTTP/1.1, else the request may be meant for somebody else. */
+/** RFC 9112 section 3.2: exactly one Host with HTTP/1.1, else the request may be meant for another server. */
 export function requireHost(incoming: IncomingMessage | undefined): void {
   if (!incoming || incoming.httpVersion === '1.0') return;
   const { headers, rawHeaders } = incoming;
@@ -74,12 +74,14 @@ export function requireHost(incoming: IncomingMessage | undefined): void {
   });
 }
 
-// Who calls: the answer of the `authenticate` hook. Roles: docs/interface/http.md#roles.
+// The caller: the answer of the `authenticate` hook. Roles: docs/interface/http.md#roles.
 
-/** Who calls. */
+/** A caller. */
 export interface Principal {
   role: Role;
-  /** What the call is recorded under: a token, a user, a rule, a device's script, a target, or the anonymous role. */
+  /**
+   * Name under which the call is recorded: a token, a user, a rule, a device's script, a target, or the anonymous role.
+   */
   origin: {
     kind: 'token' | 'user' | 'rule' | 'device' | 'target' | 'anonymous';
     id: string;

@@ -28,7 +28,7 @@ export interface NodeServerOptions {
   clock: Clock;
   log: Log;
   newId: () => string;
-  /** Given: the server speaks TLS with this certificate and key. */
+  /** When given, the server uses TLS with this certificate and key. */
   secureContext?: SecureContextOptions;
 }
 
@@ -145,7 +145,7 @@ export class NodeServer {
     turn.feed.expectBody(Number(incoming.headers['content-length'] ?? 0));
     if (hasBody(incoming)) this.#watchBody(incoming, outgoing);
     outgoing.on('close', () => {
-      // A connection kept alive is idle now; nobody else would close it.
+      // A connection kept alive is idle now and would stay open.
       if (this.#isStopping) this.server.closeIdleConnections();
       if (!outgoing.writableFinished) this.#options.onDeparted();
       turn.answering = undefined;
@@ -217,8 +217,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Sends 100 (Continue) once the body is read. A caller that is refused before need not send it, so that nobody knows
- * what follows on the connection.
+ * Sends 100 (Continue) once the body is read. A caller that is refused before need not send it, so that the following
+ * bytes on the connection are ambiguous.
  */
 function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { shouldKeepAlive } = outgoing;
@@ -252,7 +252,8 @@ function nodeOptions(limits: Limits['http']): ServerOptions {
     requireHostHeader: false,
     // Most requests have no body, whose stream would be opened, emptied and closed all the same.
     optimizeEmptyRequests: true,
-    // Whoever offers another protocol (h2c), or WebSocket with another method, gets an ordinary answer (RFC 9110 section 7.8).
+    // A request that offers another protocol (h2c), or WebSocket with another method, gets an ordinary answer (RFC 9110
+    // section 7.8).
     shouldUpgradeCallback: ({ method, headers }) =>
       method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket',
   };
@@ -268,7 +269,7 @@ function tlsOptions(limits: Limits['http'], context: SecureContextOptions): Reco
   };
 }
 
-/** Faults of HTTP. After a fault of the socket or of TLS nobody would read an answer. */
+/** Faults of HTTP can be answered. After a fault of the socket or of TLS the answer would not be read. */
 function isAnswerable(code: string | undefined): boolean {
   return code !== undefined && (code.startsWith('HPE_') || code === LATE);
 }

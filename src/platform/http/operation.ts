@@ -14,7 +14,7 @@ import type { Route } from './route.ts';
 /** A change that was answered, for the record. */
 export interface Answered {
   operation: string;
-  /** Who called; undefined without a token. */
+  /** The caller; undefined without a token. */
   principal: Principal | undefined;
   /** Path parameters, canonical if they were resolved, and what the handler noted. */
   params: Record<string, string>;
@@ -25,7 +25,7 @@ export interface Answered {
 export interface OperationOptions {
   clock: Clock;
   log: Log;
-  /** Told of every operation that may change something before the answer goes out. Must not reject. */
+  /** Called with every operation that may have changed something, before the answer is sent. Must not reject. */
   onAnswered?: (answered: Answered) => Promise<void>;
   /**
    * Resolves once everything that was stored so far is synced to the disk: a change is not answered before. Rejects
@@ -45,7 +45,7 @@ export function operationDurations(metrics: Metrics) {
 }
 type Durations = ReturnType<typeof operationDurations>;
 
-/** What all operations share. */
+/** Parts shared by all operations. */
 interface OperationParts {
   options: OperationOptions;
   limits: Pick<Limits['http'], 'jsonBodyBytes' | 'jsonDepth'>;

@@ -105,7 +105,7 @@ export async function readText(request: Request, maximumBytes: number): Promise<
 
 async function readBytes(request: Request, maximumBytes: number): Promise<ArrayBuffer | Uint8Array> {
   refuseForeignEncoding(request.headers);
-  // Of a length that is known nothing needs to be counted, and it comes without a stream.
+  // A body of a known length needs no counting and no stream.
   if (Number(request.headers.get('content-length') ?? Number.NaN) <= maximumBytes)
     return await request.arrayBuffer().catch(refuseBrokenBody);
   const chunks: Uint8Array[] = [];
@@ -169,7 +169,7 @@ function unsupported(header: string, message: string): Error {
   return gatewayError('unsupported_media_type', 'unsupported_media_type', message, { header });
 }
 
-// What is wrong with a value, in the words of the interface and not in those of the validating library.
+// Faults of a value, in the words of the interface and not in those of the validating library.
 
 /** Types as the library calls them, and in words; what follows a choice of one of several. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
- * What happens to every request and every upgrade before its handler: token, rate limits, role, path
- * parameters, query (docs/interface/http.md#access-tokens).
+ * Checks of every request and every upgrade before its handler: token, rate limits, role, path parameters, query
+ * (docs/interface/http.md#access-tokens).
  */
 import type { Socket } from 'node:net';
 import { addressKey } from '../../lib/address.ts';
@@ -26,7 +26,7 @@ import { sessionTokensOf, unknownOriginOf } from './session-cookie.ts';
 const TOKEN_HEADER = 'X-Service-Auth-Token';
 const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
 
-/** What a request is judged by; a stream has no more than its role and query. */
+/** The parts of an operation that a request is judged by; a stream has only role and query. */
 type Target = Pick<
   Route,
   'operation' | 'role' | 'query' | 'beforeClaim' | 'anonymousPerMinute' | 'unresolved'
@@ -37,13 +37,13 @@ export interface PipelineOptions {
   clock: Clock;
   /** Told of every connection whose caller is authenticated, with the key of the caller's share. */
   onAuthenticated?: (socket: Socket, rateKey: string) => void;
-  /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
+  /** The owner of a token; undefined when it is unknown, revoked or expired. */
   authenticate: (token: string) => Principal | undefined;
   /** Role of calls without a token, if the operator allows them. */
   anonymous?: Principal | undefined;
   /** Public names of the gateway, by which callers without a token may ask for it beside local ones. */
   ownNames?: () => readonly string[];
-  /** False while the box belongs to nobody: only operations marked so answer without a token. Default true. */
+  /** False before the box is claimed: only operations marked so answer without a token. Default true. */
   isClaimed?: () => boolean;
   /** Per path parameter: given value → canonical value; throws `not_found`. */
   resolvers: Record<string, (value: string) => string>;
@@ -65,7 +65,7 @@ export class Pipeline {
     const burst = options.requestBurst ?? limits.requestBurst;
     this.#rates = createRateLimits(options.clock, {
       requests: { perSecond, burst },
-      // Whoever lets a token ask more lets its owner log in more often too.
+      // A higher rate for a token raises the rate of logins of its owner, too.
       unauthenticated: {
         perSecond: Math.max(limits.unauthenticatedPerSecond, perSecond),
         burst: Math.max(limits.unauthenticatedBurst, burst),
@@ -141,7 +141,7 @@ export class Pipeline {
     return hosts.every((host) => isLocalHost(host, ownNames?.() ?? [])) ? anonymous : undefined;
   }
 
-  /** @throws GatewayError invalid_header (401) while the box belongs to nobody */
+  /** @throws GatewayError invalid_header (401) before the box is claimed */
   #requireClaim(principal: Principal | undefined, target: Target): void {
     const hasToken = principal !== undefined && principal !== this.#options.anonymous;
     if (hasToken || target.beforeClaim === true || this.#options.isClaimed?.() !== false) return;

@@ -50,7 +50,7 @@ export class AheadTurns {
   }
 }
 
-/** What has arrived on one connection and is not parsed yet. */
+/** Bytes that have arrived on one connection and are not parsed yet. */
 export class RequestFeed {
   readonly #socket: Socket;
   readonly #options: RequestFeedOptions;

@@ -136,7 +136,7 @@ export function attachment(body: string | Uint8Array, mediaType: string, fileNam
 /** Pieces of a body, in order. */
 export type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
-/** A body whose source ends early when nobody reads it any more. @param onFailed called instead of failing the stream */
+/** A body whose source ends early when its reader leaves. @param onFailed called instead of failing the stream */
 export function streamOf(pieces: Pieces, onFailed: (error: unknown) => void): ReadableStream<Uint8Array> {
   const iterator =
     Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();

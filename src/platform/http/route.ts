@@ -23,17 +23,20 @@ type Address = {
 /** A good answer that is no JSON. */
 export interface MediaAnswer {
   mediaType: string;
-  /** What it holds, one sentence. */
+  /** Its content, in one sentence. */
   about: string;
   example?: string;
   /** Headers of its own: name → one sentence. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Undefined: nobody described it yet. */
+/** Undefined: not described yet. */
 type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
 
-/** What a handler returns: the wire object of its shape, answered as JSON with status 200 (`{}` for nothing), or a complete `Response`. */
+/**
+ * Result of a handler: the wire object of its shape, answered as JSON with status 200 (`{}` for nothing), or a complete
+ * `Response`.
+ */
 type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
   ? keyof InferOutput<Answer> extends never
     ? void | Record<string, never> | Response
@@ -63,7 +66,7 @@ interface RouteDefinition<
   bodyMedia?: readonly string[];
   /** Changes nothing although it is a POST: a query with a body. */
   isReading?: boolean;
-  /** Answers without a token although the box belongs to nobody yet; all other operations do not. */
+  /** Answers without a token before the box is claimed; all other operations do not. */
   beforeClaim?: boolean;
   /** For operations without a role: calls per minute and address of callers without a token. */
   anonymousPerMinute?: number;
@@ -101,7 +104,7 @@ export function route<
   return { ...definition, method, paths: definition[method] as Paths };
 }
 
-/** What the paths of one chapter have in common. */
+/** Settings shared by the paths of one chapter. */
 export interface RouteGroup {
   name: string;
   /** One sentence. */

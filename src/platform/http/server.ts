@@ -17,7 +17,7 @@ import { NodeServer, type NodeServerOptions } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import { WebSockets } from './web-socket.ts';
 
-/** What the HTTP server needs from the rest of the gateway. */
+/** Parts of the gateway that the HTTP server needs. */
 export interface HttpOptions
   extends Omit<AppOptions, 'newId' | 'callers' | 'onForwarded'>, Omit<PipelineOptions, 'onAuthenticated'> {
   /** Addresses and networks of reverse proxies whose word about their callers counts. */

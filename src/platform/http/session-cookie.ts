@@ -14,7 +14,7 @@ const ENCRYPTED = '__Host-gateway_session';
 const PLAIN = 'gateway_session_http';
 /** The first ones count first. */
 export const SESSION_COOKIES = [ENCRYPTED, PLAIN] as const;
-/** Of the tokens in one request, those that are looked at. */
+/** Tokens that are checked in one request. */
 const TOKENS_MAX = 4;
 
 /** A request, as far as its cookies and its origin go. */

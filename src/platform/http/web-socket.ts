@@ -13,12 +13,12 @@ import { rateKeyOf } from './pipeline.ts';
 import type { Principal, RunStream, StreamSocket } from './exchange.ts';
 import { commonHeaders, errorResponse, httpDate, httpText } from './responses.ts';
 
-/** What to run on the open socket, and for whom. */
+/** The stream to run on the open socket, and its caller. */
 export interface Admitted {
   open: RunStream;
   principal: Principal;
   requestId: string;
-  /** Of the caller. */
+  /** Address of the caller. */
   address: string;
 }
 
@@ -36,7 +36,7 @@ const VERSION = { 'sec-websocket-version': '13' };
 interface WebSocketsOptions extends Instruments {
   limits: Limits['webSocket'];
   newId: () => string;
-  /** What an upgrade leads to, or the response that refuses it. */
+  /** The stream of an upgrade, or the response that refuses it. */
   judge: (request: IncomingMessage) => Promise<Admitted | Response>;
 }
 
@@ -191,7 +191,7 @@ function excesses(
     );
 }
 
-/** The same for the token alone; without one nobody is beyond a share. */
+/** The same for the token alone; a caller without one is never beyond a share. */
 function tokenExcesses(
   open: ReadonlySet<OpenSocket>,
   { connectionsPerToken }: Pick<Limits['webSocket'], 'connectionsPerToken'>,

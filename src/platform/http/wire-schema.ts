@@ -45,7 +45,7 @@ export const WIRE = {
     description: 'RFC 3339 with any offset, without one UTC; or Unix seconds.',
     examples: ['2026-03-01T08:00:00Z'],
   },
-  /** Of devices and rules. */
+  /** Slugs of devices and rules. */
   slug: {
     type: 'string',
     pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
@@ -127,7 +127,7 @@ export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(sche
   );
 }
 
-/** Of a device or rule. */
+/** Slug of a device or rule. */
 export const slug = () =>
   v.pipe(
     v.string(),
@@ -136,8 +136,7 @@ export const slug = () =>
   );
 
 /**
- * An object of any names, kept as sent. `v.record` loses the names `__proto__`, `prototype` and `constructor`, so that a
- * caller would not hear of them.
+ * An object of any names, kept as sent. `v.record` drops the names `__proto__`, `prototype` and `constructor` silently.
  */
 export function anyNames(example: Record<string, unknown>) {
   return v.pipe(
@@ -170,7 +169,7 @@ export const id = () => v.pipe(v.string(), v.uuid());
 /** RFC 3339 in UTC with `Z` and fraction digits. */
 export const instant = () => v.pipe(v.string(), v.isoTimestamp(), v.examples(['2026-03-01T08:00:00.123Z']));
 
-/** That is not empty. */
+/** A text that is not empty. */
 export const text = (lengthMax: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(lengthMax));
 
 export const whole = (minimum: number, maximum: number) =>

@@ -145,7 +145,7 @@ function decorate(line: string, format: LogFormat): string {
 /** Characters that a terminal obeys, or that hide or turn around what stands beside them. */
 const INVISIBLE = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** What is not shown, or shown elsewhere, as its code; whatever a client may call itself. */
+/** Characters that must not be shown as they are, written as their codes; a client may choose any name. */
 function visible(line: string): string {
   return line.replace(
     INVISIBLE,
@@ -167,7 +167,7 @@ function textOfError(error: unknown): string {
 // number of bytes waits for it. From the first line that is left out, all are left out until the reader has taken what
 // waits, so that there is one gap and one line that reports it.
 
-/** What a reader did not get. */
+/** Messages that a reader did not get. */
 interface LeftOut {
   lines: number;
   bytes: number;

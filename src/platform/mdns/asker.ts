@@ -37,7 +37,7 @@ function openAsker(
     socket.bind(0, address, () => {
       socket.setMulticastInterface(address);
       resolve({
-        // What cannot be sent is asked again.
+        // A question that cannot be sent is repeated later.
         ask: (question, group) => {
           if (isOpen) socket.send(question, group.port, group.address, () => undefined);
         },

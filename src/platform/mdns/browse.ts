@@ -31,7 +31,7 @@ interface BrowseOptions {
   signal: AbortSignal;
   /** Default: the multicast group of RFC 6762. */
   group?: { address: string; port: number } | undefined;
-  /** Of this machine, on the networks to ask. Default: all of them. */
+  /** Addresses of this machine in the networks to ask. Default: all of them. */
   addresses?: readonly string[] | undefined;
 }
 

@@ -14,7 +14,7 @@ interface LookupOptions {
   clock: Clock;
   /** Default: the multicast group of RFC 6762. */
   group?: { address: string; port: number };
-  /** Of this machine, on the networks to ask. Default: all of them. */
+  /** Addresses of this machine in the networks to ask. Default: all of them. */
   addresses?: readonly string[];
   /** Default: the system's resolver. */
   resolve?: (host: string) => Promise<string>;

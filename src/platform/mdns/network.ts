@@ -14,7 +14,7 @@ export interface Sender {
 
 /** One network. */
 export interface MulticastLink {
-  /** Of this machine, there. */
+  /** Address of this machine in that network. */
   readonly address: string;
   /**
    * False when the address came back with another interface, as of an adapter that was reset, or with another size of its
@@ -43,7 +43,7 @@ export function systemNetwork(isLoopback = false): Network {
         .flatMap((addresses) => addresses ?? [])
         .filter(({ family, internal }) => family === 'IPv4' && internal === isLoopback);
     } catch (error) {
-      // Without another open file the system does not list them; the last list stands.
+      // Without a free descriptor the system does not list them; the last list stays valid.
       if (!(error instanceof Error && 'code' in error)) throw error;
     }
     return known;
@@ -69,7 +69,7 @@ export function systemNetwork(isLoopback = false): Network {
         address,
         isJoined: () => cidrOf(address) === cidr && isMember(socket, address),
         onPacket: (listener) =>
-          // What comes from farther away is not of this network (RFC 6762 section 11).
+          // Packets from farther away are not of this network (RFC 6762 section 11).
           void socket.on('message', (bytes, from) => {
             if (neighbours.check(from.address, 'ipv4')) listener(bytes, from);
           }),

@@ -1,6 +1,6 @@
 /**
- * What a host says about itself: its address and its services. Source: RFC 6762 sections 6.1 and 10, RFC 6763
- * sections 4 to 9. Pure.
+ * Records of a host about itself: its address and its services. Source: RFC 6762 sections 6.1 and 10, RFC 6763 sections
+ * 4 to 9. Pure.
  */
 import { type DnsRecord, isSameName, isSameRecord, type Question } from './message.ts';
 
@@ -42,7 +42,7 @@ export function hostRecords(label: string, address: string, services: readonly A
     pointer(`${type}.${DOMAIN}`, instanceOf(type)),
     pointer(ENUMERATION, `${type}.${DOMAIN}`),
   ]);
-  // Says that there is nothing else, so that nobody waits for an answer that will not come.
+  // Announces that there is no other address, so that the asker does not wait for one.
   const absences = [absence(host, ['A']), ...instances.map((name) => absence(name, ['TXT', 'SRV']))];
   /** Those that only one host may have come first. */
   const all = [...unique, ...pointers];

@@ -7,11 +7,11 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 const PREFIX = 'gateway_';
 
-/** What a queue tells of itself; both are in its own unit. */
+/** Limit and depth of a queue, both in its own unit. */
 type Queue = {
-  /** What fits. */
+  /** Its capacity. */
   limit: number;
-  /** What is in it; asked at each scrape. */
+  /** Its content; read at each scrape. */
   depth: () => number;
 };
 
@@ -109,7 +109,7 @@ function createQueues(registers: Registry[]) {
   };
 }
 
-/** What every part that works by itself is handed: the time, the log and the metrics. */
+/** Parts given to every independent part: the time, the log and the metrics. */
 export interface Instruments {
   clock: Clock;
   log: Log;

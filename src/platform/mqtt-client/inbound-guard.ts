@@ -1,6 +1,6 @@
 import type { Packet } from 'mqtt';
 
-/** What one connection accepts from a broker. */
+/** Bounds of one connection from a broker. */
 export interface InboundLimits {
   /** Largest packet, MQTT 5 section 3.1.2.11.4; a broker of 3.1.1 does not learn it. */
   packetMaxBytes: number;
@@ -28,14 +28,14 @@ const MORE_FOLLOWS = 0x80;
 const LENGTH_BITS = 0x7f;
 
 /**
- * Follows the packets that a broker sends, before the library gathers them: a packet that is too large would fill the memory,
- * and a flood of packets that nobody asked for would use up the processor.
+ * Checks the packets of a broker before the library gathers them: a packet that is too large would fill the memory, and
+ * a flood of unrequested packets would use up the processor.
  */
 export class InboundGuard {
   readonly #limits: InboundLimits;
   /** Bytes of the current packet that are still to come. */
   #bodyLeft = 0;
-  /** Of the length of a packet that has begun; undefined: the next byte begins one. */
+  /** Length of a packet that has begun; undefined: the next byte begins one. */
   #length: { value: number; bytes: number } | undefined;
   /** Sent packets that the broker has not answered yet; CONNECT is the first. */
   #awaited = 1;
@@ -56,7 +56,7 @@ export class InboundGuard {
     if (isAnswered) this.#awaited++;
   }
 
-  /** Why the connection must end, as the end of a sentence about the broker; undefined: it goes on. */
+  /** Why the connection must end, as the end of a sentence about the broker; undefined: it stays open. */
   take(bytes: Uint8Array): string | undefined {
     let at = 0;
     while (at < bytes.length) {

@@ -10,7 +10,7 @@ export interface LineOptions extends IClientOptions {
   protocol: 'mqtt' | 'mqtts';
   host: string;
   port: number;
-  /** Of TLS; default: the certificate must be of the host. */
+  /** Check of the server's name in TLS; default: the certificate must be for the host. */
   checkServerIdentity?: () => undefined;
 }
 
@@ -25,13 +25,14 @@ export function openLine(
   const { protocol, host, port } = options;
   const open = (self: MqttClient): Socket => {
     const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
-    // Otherwise what follows an acknowledgement, such as the answer to a command, would wait 40 ms for TCP to acknowledge that.
+    // Without it, data behind an acknowledgement, such as the answer to a command, would wait 40 ms for TCP to
+    // acknowledge that.
     line.setNoDelay();
     // Before the library, which gathers a packet until it is whole.
     if (watch) line.on('data', (bytes: Buffer) => watch(bytes, self));
     return line;
   };
-  // Otherwise the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
+  // Without it, the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
   const client = new mqtt.MqttClient(open, { ...options, writeCache: false });
   // Other listeners get it, too; without any the library would throw.
   client.on('error', () => undefined);

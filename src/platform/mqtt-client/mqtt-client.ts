@@ -26,13 +26,13 @@ export interface MqttClientOptions {
   onMessage?: ((message: MqttArrival) => Promise<void>) | undefined;
   /** The broker keeps the subscriptions, and what comes meanwhile, while there is no connection; needs a client id. */
   isSessionKept?: boolean;
-  /** A connection ended, whoever ended it; the sentence says why. */
+  /** Called when a connection ended, on either side; the sentence says why. */
   onLost?: ((reason: string) => void) | undefined;
   /** Default: 5, and 3.1.1 where the broker knows no more. */
   version?: typeof MQTT_3;
-  /** Of TLS; default: the certificate must be of an authority that is trusted, and for the host. */
+  /** Trust in TLS; default: the certificate must be of a trusted authority, and for the host. */
   trusts?: 'anybody' | 'any-name';
-  /** What to do about a certificate of an unknown authority, as the end of a sentence. */
+  /** Remedy for a certificate of an unknown authority, as the end of a sentence. */
   certificateAdvice?: string;
   /** To connect, and for each acknowledgement. */
   timeoutMs: DurationMs;
@@ -45,7 +45,7 @@ export interface MqttMessage {
   topic: string;
   payload: string | Buffer;
   isRetained: boolean;
-  /** Default: 1. At 0 nothing says whether the broker got it, but that it has acknowledged what was asked later. */
+  /** Default: 1. At 0 only the acknowledgement of a later packet shows that the broker got it. */
   qos?: 0 | 1;
 }
 
@@ -53,7 +53,7 @@ export interface MqttMessage {
 export interface MqttArrival {
   topic: string;
   payload: Buffer;
-  /** The broker had kept it for whoever subscribes. */
+  /** True for a message that the broker had retained. */
   isRetained: boolean;
 }
 
@@ -132,7 +132,7 @@ export class MqttClient {
   /** Messages that are not acknowledged; a broker says how many it takes. */
   #onTheirWay = 0;
   #onTheirWayMax = Infinity;
-  /** Of a packet; a broker of MQTT 5 says so, and ends the connection over a larger one. */
+  /** Largest packet; a broker of MQTT 5 announces it, and ends the connection over a larger one. */
   #packetMaxBytes = Infinity;
   /** Messages that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
@@ -344,7 +344,7 @@ export class MqttClient {
       try {
         await onMessage(message);
       } catch {
-        // What was not taken comes again with the next connection.
+        // Messages that were not taken come again with the next connection.
         this.close();
         return;
       }
@@ -355,7 +355,7 @@ export class MqttClient {
   }
 }
 
-/** Of the packet that carries the message, MQTT 5 section 3.3. */
+/** Bytes of the packet that carries the message, MQTT 5 section 3.3. */
 function packetBytes({ topic, payload, qos = 1 }: MqttMessage): number {
   const lengthBytes = 2;
   const idBytes = qos === 0 ? 0 : 2;
@@ -388,7 +388,7 @@ function failureOf(error: unknown, of: MqttClientOptions): MqttFailure {
     : new MqttFailure(sentence, { cause: error });
 }
 
-/** Undefined: the broker said nothing of the message. */
+/** Undefined when the broker did not refuse the message. */
 function refusalOf(error: Error, host: string, topic: string): MqttRefusal | undefined {
   const { code } = error as { code?: unknown };
   if (typeof code !== 'number') return undefined;
@@ -434,7 +434,7 @@ function clientOptions(
         ...(isSessionKept && { sessionExpiryInterval: FOR_EVER_S }),
       },
     }),
-    // Who sends tries again, with pauses that grow.
+    // The sender tries again, with pauses that grow.
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,
     queueQoSZero: false,

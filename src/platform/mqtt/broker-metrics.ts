@@ -37,7 +37,7 @@ const CLOSE_REASONS = [
   'violation',
 ];
 
-/** What the broker counts. Labels have few, known values. */
+/** Metrics of the broker. Labels have few, known values. */
 import type { Metrics } from '../metrics/index.ts';
 
 export type BrokerMetrics = ReturnType<typeof createBrokerMetrics>;

@@ -28,7 +28,7 @@ const NO_ADDRESS = 'local';
 
 type Stream = Duplex & { remoteAddress?: string | undefined };
 
-/** What the broker needs from the rest of the gateway. */
+/** Parts of the gateway that the broker needs. */
 export interface MqttBrokerOptions extends Instruments {
   hooks: MqttHooks;
   host: string;
@@ -44,7 +44,7 @@ export interface MqttBrokerOptions extends Instruments {
 
 /** Accepts streams at once and listens after `start`. */
 export class MqttBroker {
-  /** What new subscriptions get; nothing enters by itself. */
+  /** Retained messages for new subscriptions; they are put there explicitly. */
   readonly retained: Pick<RetainedMessages, 'set' | 'forget'>;
   readonly #options: MqttBrokerOptions;
   readonly #connectRate: Rates;

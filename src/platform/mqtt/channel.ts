@@ -14,7 +14,7 @@ interface ChannelOptions {
   metrics: BrokerMetrics;
   /** More is queued than the limit allows; the channel is destroyed after this call. */
   onOverflow: (queuedBytes: number) => void;
-  /** The stream is closed, whoever closed it; once. */
+  /** Called once when the stream is closed, on either side. */
   onClosed: () => void;
 }
 

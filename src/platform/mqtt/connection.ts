@@ -52,7 +52,7 @@ const WRONG_ACKNOWLEDGEMENT = violation('MQTT-4.8.0-1', 'PUBREC or PUBCOMP for a
 
 type Stage = 'connect' | 'login' | 'open' | 'ended';
 
-/** What exists from the moment a login was accepted. */
+/** State from the moment a login was accepted. */
 interface OpenSession {
   readonly session: MqttSession;
   readonly state: SessionState;
@@ -118,7 +118,7 @@ export class Connection implements SessionOwner, FrameSink {
     return this.#remoteAddress;
   }
 
-  /** Of the session that is open. */
+  /** Id of the open session. */
   get sessionId(): string | undefined {
     return this.#open?.session.id;
   }
@@ -238,7 +238,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#attach(this.#open, admitted.isPresent);
   }
 
-  /** A will for a topic that its client may not publish to is dropped; whoever sets the client up learns of it. */
+  /** A will for a topic that its client may not publish to is dropped; the log of the device says so. */
   #judgeWill(identity: MqttIdentity, { will }: Connect): void {
     const { hooks } = this.#context;
     if (!will || hooks.mayPublish(identity, will.topic)) return;
@@ -417,7 +417,7 @@ const WARNING_INTERVAL_MS = 60_000;
 /** A client may choose a longer name than a person wants to read. */
 const CLIENT_ID_LENGTH = 64;
 
-/** Ends that nobody wanted and that have no warning of their own. */
+/** Unexpected ends that have no warning of their own. */
 const REMARKABLE_ENDS: ReadonlySet<string> = new Set([
   'connect_timeout',
   'identity_sessions',

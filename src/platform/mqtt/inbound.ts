@@ -89,7 +89,7 @@ export class Inbound implements Worker {
     if (this.#holds === 0 && !this.#isStopped) this.#options.stream.resume();
   }
 
-  /** Not read for this long. */
+  /** Stops reading for this long. */
   holdRate(durationMs: DurationMs): void {
     this.hold(HOLD.rate);
     this.#rate?.cancel();
@@ -101,7 +101,7 @@ export class Inbound implements Worker {
     this.release(HOLD.turn);
   }
 
-  /** Nothing is handed on any more. */
+  /** Stops handing on messages. */
   stop(): void {
     this.#isStopped = true;
     this.#reader.stop();
@@ -123,7 +123,7 @@ export class Inbound implements Worker {
     this.wallMs = clock.wallMs();
   }
 
-  /** What a packet cost counts, and may have been all for this turn. */
+  /** The cost of a packet counts, and may use up this turn. */
   #charge(account: Account, sizeBytes: number): void {
     const nowMs = this.#options.clock.monotonicMs();
     const workMs = nowMs - this.#workedSinceMs;

@@ -1,7 +1,7 @@
 /**
- * Login: asks the hook and slows down failures. Failed logins are counted per address; beyond the limit
- * their answer waits, but nobody is banned and a correct login never waits, because the SDK retries for
- * ever and devices of one site may share an address.
+ * Login: calls the hook and slows down failures. Failed logins are counted per address; beyond the limit their answer
+ * waits, but no address is banned and a correct login never waits, because the SDK retries for ever and devices of one
+ * site may share an address.
  */
 import { addressKey } from '../../lib/address.ts';
 import { Rates } from '../../lib/token-bucket.ts';
@@ -10,7 +10,7 @@ import type { Log } from '../log/index.ts';
 import type { MqttCertificate, MqttHooks, MqttIdentity, MqttLimits } from './types.ts';
 
 type LoginRequest = Parameters<MqttHooks['authenticate']>[0] & {
-  /** Of a connection over TLS: counts instead of user name and password. */
+  /** Client certificate of a connection over TLS; it counts instead of user name and password. */
   certificate?: MqttCertificate;
 };
 export type LoginFailure = 'bad_credentials' | 'not_authorized' | 'unavailable';
@@ -35,7 +35,7 @@ export function createLogin(options: {
     const claimed = certificate?.commonName ?? username;
     let name: string | undefined;
     try {
-      // Only what is somebody's name: anything else may be a password in the wrong place.
+      // Only the name of an account is shown: anything else may be a password in the wrong place.
       name = claimed === undefined ? undefined : hooks.nameOf?.(claimed);
       hooks.onRefused?.({ what: 'login', reason: failure, claimed, remoteAddress });
     } catch (error) {

@@ -19,7 +19,7 @@ export const PACKET = {
   disconnect: 14,
 } as const;
 
-/** What a client did that MQTT 3.1.1 forbids; ends the connection ([MQTT-4.8.0-1]). */
+/** A breach of MQTT 3.1.1 by a client; ends the connection ([MQTT-4.8.0-1]). */
 export interface Violation {
   /** Number of the normative statement, or section of the standard where it has none. */
   readonly statement: string;
@@ -34,7 +34,7 @@ export function isViolation(result: object): result is Violation {
   return 'statement' in result;
 }
 
-/** Not forbidden by the standard but by us, before any of it is buffered. */
+/** Allowed by the standard, but refused here before any of the packet is buffered. */
 export const PACKET_TOO_LARGE = violation('limit', 'packet is larger than the limit');
 
 /** Whatever its type, a packet has the flags of table 2.2. */

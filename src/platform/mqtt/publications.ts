@@ -36,13 +36,13 @@ const TOO_FAST = {
   slowed_down: 'messages come too fast, the connection is slowed down',
 };
 
-/** What the messages of one connection need from it. */
+/** Parts of a connection that its messages need. */
 export interface PublicationsPort {
   readonly channel: Pick<Channel, 'acknowledge'>;
   readonly inbound: Pick<Inbound, 'hold' | 'release' | 'holdRate'>;
   violate(problem: Violation): void;
   close(reason: string): void;
-  /** Nothing is pending any more. */
+  /** Resolves when nothing is pending any more. */
   idle(): void;
 }
 
@@ -83,7 +83,7 @@ export class Publications {
   #acknowledgedMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Messages in a row that came soon after the acknowledgement of the one before. */
   #awaitedInRow = 0;
-  /** So many in a row are no chance. */
+  /** So many in a row are no coincidence. */
   #awaitedNeeded: number;
   #pendingBytes = 0;
   #isWindowHeld = false;
@@ -207,7 +207,7 @@ export class Publications {
     return end - start > topicBytes || levels > topicLevels ? 'topic_too_long' : undefined;
   }
 
-  /** Acknowledged and dropped: a client that says what nobody asked for loses nothing else. */
+  /** Acknowledged and dropped: messages on other topics do not cost a client its connection. */
   #deny(topic: string): void {
     const { hooks, metrics } = this.#context;
     const { identity, remoteAddress } = this.#session;
@@ -316,7 +316,7 @@ export class Publications {
   /** Thousands of messages wait for one sync; those of one connection are settled together. */
   #follow(taken: Promise<void>, messages: Waiting[]): { taken: Promise<void>; messages: Waiting[] } {
     const settle = (how: (waiting: Waiting) => void): void => {
-      // What comes with the same promise from here on has missed it.
+      // Messages of the same promise that arrive from here on have missed it.
       if (this.#last?.taken === taken) this.#last = undefined;
       for (const waiting of messages) {
         how(waiting);

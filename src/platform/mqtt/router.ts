@@ -11,7 +11,7 @@ import type { RetainedMessages } from './retained-messages.ts';
 import { deliveryQos, type GrantedSubscription, SessionPersistence } from './session-persistence.ts';
 import type { SessionState } from './sessions.ts';
 
-/** What a session needs from its connection. */
+/** Parts of a connection that its session needs. */
 export interface RouterPort {
   /** Unique among all connections, so that a take-over never meets the remains of the one before. */
   readonly id: string;
@@ -42,7 +42,7 @@ export class Router {
 
   private constructor(retained: RetainedMessages, onError: (error: unknown) => void) {
     this.#persistence = new SessionPersistence(retained);
-    // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
+    // Without it, the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
     writeToStream.cacheNumbers = false;
     this.#aedes = new Aedes({
       // No bound on parallel deliveries: writes never wait, queues are bounded per connection.
@@ -54,12 +54,12 @@ export class Router {
       authorizeForward: (client, packet) => this.#forward(client, packet),
     });
     const publishAny = this.#aedes.publish.bind(this.#aedes);
-    // Aedes reports connects and subscriptions of clients as `$SYS` messages; nobody may read them.
+    // Aedes reports connects and subscriptions of clients as `$SYS` messages, which no client may read.
     this.#aedes.publish = (packet, callback) => {
       if (packet.topic.startsWith('$SYS/')) callback();
       else publishAny(packet, callback);
     };
-    // Aedes is an emitter whose `error` event would end the process when nobody listens.
+    // Aedes is an emitter whose `error` event would end the process when it has no listener.
     const emitter: NodeJS.EventEmitter = this.#aedes;
     emitter.on('error', onError);
   }
@@ -71,8 +71,8 @@ export class Router {
   }
 
   /**
-   * Gives Aedes a session. `port.accepted` is called first, then what its last connection has not acknowledged goes out
-   * again, except what nobody wants any more.
+   * Gives Aedes a session. `port.accepted` is called first; then unacknowledged messages of the last connection are
+   * sent again, except those that are no longer wanted.
    */
   attach(port: RouterPort) {
     this.#ports.set(port.id, port);
@@ -145,7 +145,7 @@ export class Router {
     const port = this.#ports.get(client.id);
     const qos = port && deliveryQos(port.state, packet.topic);
     if (!port || qos === undefined) return null;
-    // What has waited has a packet identifier; what is delivered at once has none yet.
+    // A delivery that has waited has a packet identifier; one that is delivered at once has none yet.
     const hasWaited = packet.messageId !== undefined;
     if (!hasWaited && qos === 1 && this.#persistence.isQueued(client.id, packet)) return null;
     if (hasWaited && this.#wanted.get(packet.payload as Buffer)?.() === false) return null;

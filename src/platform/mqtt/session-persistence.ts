@@ -23,7 +23,7 @@ const PACKET_ID_MAX = 65_535;
 /** A connected session. */
 interface Connected {
   readonly state: SessionState;
-  /** What waits for its PUBACK goes out first; what is published meanwhile is put behind it. */
+  /** Messages that wait for a PUBACK are sent first; newer publications are queued behind them. */
   isReturning: boolean;
   /** The last publication that was put there, as Aedes counts them. */
   queuedTo: number;
@@ -49,7 +49,7 @@ export class SessionPersistence {
     this.#sessions.delete(id);
   }
 
-  /** Whether this publication goes out to the session behind what waits there, and so not at once. */
+  /** Whether this publication is queued behind messages that wait in the session, and so not sent at once. */
   isQueued(id: string, { brokerCounter }: DeliveryId): boolean {
     return brokerCounter <= (this.#sessions.get(id)?.queuedTo ?? 0);
   }
@@ -64,7 +64,7 @@ export class SessionPersistence {
     return this.#stateOf(id)?.outgoing.some(({ messageId }) => messageId === packetId) ?? false;
   }
 
-  // What Aedes calls
+  // Hooks that Aedes calls
 
   async setup(): Promise<void> {}
 
@@ -118,7 +118,7 @@ export class SessionPersistence {
   }
 
   async outgoingClearMessageId({ id }: ClientId, packet: DeliveryId): Promise<OutgoingDelivery | undefined> {
-    // Not delivered at once, as it goes out behind what waits.
+    // Queued behind waiting messages instead of being delivered at once.
     if (packet.messageId === undefined && this.isQueued(id, packet)) return undefined;
     return this.#take(id, ({ messageId, brokerCounter }) =>
       packet.messageId === undefined

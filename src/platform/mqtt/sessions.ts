@@ -28,7 +28,7 @@ export interface SessionState {
 export type OutgoingDelivery = AedesPublishPacket;
 
 export interface ReceivedMessage {
-  /** Of topic and payload. */
+  /** Digest of topic and payload. */
   readonly digest: string;
   /** False while the handler has not taken it; PUBREC waits for that. */
   isStored: boolean;
@@ -36,7 +36,7 @@ export interface ReceivedMessage {
   answering: Answering;
 }
 
-/** What the registry needs to know of a connection. */
+/** Parts of a connection that the registry needs. */
 export interface SessionOwner {
   /** Monotonic time of its last packet. */
   readonly lastPacketMs: MonotonicMs;
@@ -45,7 +45,7 @@ export interface SessionOwner {
   giveWay(): void;
 }
 
-/** What an identity has spent, whatever became of its connections. */
+/** Use of an identity, whatever became of its connections. */
 export interface IdentityRecord {
   readonly bucket: TokenBucket;
   readonly share: Share;
@@ -241,7 +241,7 @@ class AwaitedMessages {
     // Another one may have its identifier by now.
     if (this.#messages.get(packetId) !== message) return;
     if (isAnswered) this.#forget(packetId);
-    // Without all that it arrived with: nobody knows how long it stays.
+    // A copy without the buffer that it arrived in, since it may stay for long.
     else message.payload = Buffer.from(message.payload);
   }
 

@@ -9,7 +9,7 @@ interface SubscriptionsContext {
   readonly router: Router;
 }
 
-/** What the subscriptions of one session need from its connection. */
+/** Parts of a connection that the subscriptions of its session need. */
 interface SubscriptionsPort extends Pick<RouterPort, 'state' | 'accepted' | 'isOpen' | 'write'> {
   readonly session: MqttSession;
   /** A delivery follows. */
@@ -75,7 +75,7 @@ export class Subscriptions {
       this.#port.onDelivery();
       return true;
     }
-    // What it does not take is not kept for its return either.
+    // Deliveries that it does not take are not kept for its return either.
     state.outgoing.length = 0;
     state.outgoingBytes = 0;
     this.#port.close('unacknowledged_deliveries');

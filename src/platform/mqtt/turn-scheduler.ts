@@ -8,7 +8,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import { nextTurn } from '../clock/index.ts';
 import type { MqttLimits } from './types.ts';
 
-/** Who takes turns: all connections of one identity share one. */
+/** One share of the turns; all connections of one identity have one together. */
 export interface Share {
   /** Time that it worked in this turn; kept by the scheduler. */
   turnMs: DurationMs;

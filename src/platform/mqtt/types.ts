@@ -9,7 +9,7 @@ import type { EpochMs } from '../../lib/time.ts';
 /** `LIMITS.mqtt`, or the same members with other numbers. */
 export type MqttLimits = Limits['mqtt'];
 
-/** Who a session belongs to; several sessions may share one. */
+/** The owner of a session; several sessions may share one. */
 export interface MqttIdentity {
   /** Stable key: sessions are counted, found and closed by it. */
   key: string;
@@ -52,12 +52,12 @@ export interface MqttMessage {
   readonly receivedAtMs: EpochMs;
 }
 
-/** What a client was refused because of who it is or what it may do; protocol faults and limits are not reported so. */
+/** A refusal because of a client's identity or rights; protocol faults and limits are not reported so. */
 export interface MqttRefusal {
   readonly what: 'login' | 'publish' | 'subscribe' | 'will';
-  /** Of a login: why. */
+  /** Reason of a refused login. */
   readonly reason?: string;
-  /** Key of its identity; before the login what it says to be: user name, common name of the certificate. */
+  /** Key of its identity; before the login the claimed name: user name or common name of the certificate. */
   readonly claimed: string | undefined;
   /** Topic or topic filter. */
   readonly topic?: string;
@@ -107,7 +107,7 @@ export interface MqttHooks {
   onRefused?(refusal: MqttRefusal): void;
   /** Name in the log of a client that claims to be this; undefined when there is no such client. Absent: there is none. */
   nameOf?(claimed: string): string | undefined;
-  /** Once per session, before the client learns that it is connected. */
+  /** Called once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;
   /**
    * Once per opened session, whatever ended it; after its will. `reason` as in the metric of closes, `problem` what

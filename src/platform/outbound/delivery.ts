@@ -16,7 +16,7 @@ interface HttpPost {
 const ANSWER_MAX_BYTES = 1_048_576;
 /** Characters of an answer that are looked at. */
 const ANSWER_READ = 4_096;
-/** Of what a server says, in a log that people read. */
+/** Characters of a server's answer that go into a log. */
 const SAID_LENGTH = 200;
 /** Parts of an address that are not hidden in what the server repeats: they are no secrets. */
 const HIDDEN_LENGTH_MIN = 8;
@@ -46,7 +46,7 @@ export async function post({ url, headers, body, timeoutMs, signal }: HttpPost, 
   throw new DeliveryError(`${address.host} answered ${status}${wordsOf(status)}.${quote}`);
 }
 
-/** What the server says of its refusal, on one line; empty for pages and for nothing. */
+/** The server's reason of its refusal, on one line; empty for pages and for nothing. */
 function saidIn(text: string, address: URL, headers: HttpPost['headers']): string {
   const sentence = sentenceIn(text);
   if (sentence.startsWith('<')) return '';
@@ -76,7 +76,7 @@ function sentenceIn(text: string): string {
     const said = typeof found === 'object' && found && 'message' in found ? found.message : found;
     return typeof said === 'string' ? said : plain;
   } catch {
-    // Not JSON, or cut.
+    // The text is not JSON, or cut.
     return plain;
   }
 }

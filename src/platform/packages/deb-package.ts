@@ -1,4 +1,4 @@
-/** What a package says of itself, and whether this box can take it. Read by `dpkg-deb` once its signature was verified. */
+/** Facts about a package, and whether this box can take it. Read by `dpkg-deb` once its signature was verified. */
 import { execFile, type ExecFileOptions } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -29,14 +29,14 @@ export class PackageError extends Error {
   }
 }
 
-/** What a package says of itself. */
+/** Facts about a package. */
 export interface DebPackage {
   name: string;
   version: string;
   /** As Debian calls processors. */
   architecture: string;
   installedBytes: number;
-  /** What CHANGELOG.md says above the installed version; empty when that says nothing. */
+  /** CHANGELOG.md above the installed version; empty when it has nothing there. */
   releaseNotes: string;
 }
 
@@ -51,7 +51,7 @@ async function run(program: string, words: readonly string[]): Promise<string> {
   return String(stdout);
 }
 
-/** Of a package whose signature was verified. `installed` is the version that runs. @throws PackageError */
+/** Describes a package whose signature was verified. `installed` is the running version. @throws PackageError */
 export async function describePackage(path: string, installed: string): Promise<DebPackage> {
   const fields = await run('dpkg-deb', [
     '--field',

@@ -54,7 +54,7 @@ export async function signPackage(path: string, privateKeyPem: string): Promise<
   return id;
 }
 
-/** Of the member with the signatures; all of it is fixed, so that nothing can hide there. */
+/** Header of the member with the signatures; all of it is fixed, so that nothing can be hidden in it. */
 function headerOf(contentBytes: number): string {
   const fields: [text: string, width: number][] = [
     [MEMBER, 16],
@@ -115,7 +115,7 @@ async function findSignature(file: FileHandle): Promise<{ signedBytes: number; l
     if (!isHeader || !Number.isSafeInteger(length) || length < 0 || end > size)
       throw new PackageError('truncated', 'The package is damaged, or its end is missing.');
     if (header.slice(0, 16).trim() === MEMBER) {
-      // What came behind would be read by dpkg and was not signed.
+      // Bytes behind the member would be read by dpkg and were not signed.
       if (end !== size || length > SIGNATURE_BYTES_MAX || header !== headerOf(length))
         throw new PackageError('changed', 'The package holds something beside its signature.');
       return { signedBytes: at, lines: (await read(length, at + HEADER_BYTES)).split('\n') };
@@ -139,11 +139,11 @@ export function publicKeyOf(privateKeyFile: string): string {
 
 // Whether a file may take the place of the installed version: signed by a key that it knows, and fit for this box.
 
-/** What a package is compared with. */
+/** The version that a package is compared with. */
 export interface InstalledVersion {
   /** As package.json has it. */
   version: string;
-  /** Public keys (PEM) of whoever may sign; files that are not there are passed over. */
+  /** Public keys (PEM) of trusted signers; missing files are skipped. */
   keyFiles: readonly string[];
 }
 

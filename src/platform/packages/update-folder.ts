@@ -5,7 +5,7 @@ import { keepStream, makePrivateFolder, readPrivateFile, removeFile, syncFolder 
 import type { DebPackage } from './deb-package.ts';
 import { type InstalledVersion, judgePackage } from './signature.ts';
 
-/** What the package puts beside the gateway. */
+/** Files that the package puts beside the gateway. */
 interface Updater {
   /** Takes `install.deb`; there when the gateway was installed by its package. */
   program: string;
@@ -13,7 +13,7 @@ interface Updater {
   dataDir: string;
   /** One line: when, and how the last update ended. */
   outcomeFile: string;
-  /** The same of the last trial of a version that was installed. */
+  /** The same for the last trial of an installed version. */
   trialFile: string;
   /** One line: why that trial failed; gone with the next version. */
   failureFile: string;
@@ -27,13 +27,13 @@ const SYSTEM_UPDATER: Updater = {
   failureFile: '/var/lib/energy-gateway-versions/failure',
 };
 
-/** What energy-gateway-versions says of a version that stays. */
+/** Output of energy-gateway-versions for a version that stays. */
 const STAYS = /^Version \S+ runs; /;
 
 /** Characters; the script keeps no more. */
 const WORDS_MAX = 300;
 
-/** What became of the last update. */
+/** Result of the last update. */
 export interface UpdateOutcome {
   atMs: EpochMs;
   /** `installed`, or why not. */
@@ -105,7 +105,9 @@ export class UpdateFolder {
     return tried;
   }
 
-  /** Of the last trial, however its version was installed; undefined: that version stayed, or there was none. */
+  /**
+   * Failure of the last trial, however its version was installed; undefined: that version stayed, or there was none.
+   */
   get trialFailure(): TrialFailure | undefined {
     return this.#isWatched ? failureIn(this.#updater.failureFile) : undefined;
   }
@@ -130,7 +132,7 @@ export class UpdateFolder {
     renameSync(this.#uploaded, this.#waiting);
   }
 
-  /** What was handed over outlives a cut of power. */
+  /** The handed over file outlives a cut of power. */
   confirm(): void {
     syncFolder(this.#folder);
   }

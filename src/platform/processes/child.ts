@@ -9,7 +9,7 @@ import { createOutbox, type Outbox, type Payload, readMessage, type ToChild, typ
 
 /** A program's end of the channel to the gateway. */
 export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes' | 'isClosed'> {
-  /** What the parent gave at start. */
+  /** Settings from the parent at start. */
   readonly settings: unknown;
   /** Resolves when the program shall end, also when that was said before anybody asked. */
   readonly stopRequested: Promise<void>;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { unlessRefused } from '../../lib/system-fault.ts';
 import { packagePath } from '../files/index.ts';
 
-/** What a program may do beside computing, reading its own code and starting worker threads. */
+/** Rights of a program beside computing, reading its own code and starting worker threads. */
 export interface ProgramRights {
   /** Opens connections and listens. */
   network: boolean;
@@ -77,7 +77,7 @@ export function killGroup(processId: number): boolean {
   }
 }
 
-/** Of the package that it belongs to: its code, and never the data folder, which may lie beside it. */
+/** Code of the package that it belongs to, without the data folder, which may be beside it. */
 const CODE = ['package.json', 'dist', 'src', 'node_modules'];
 
 function permissionOptions({ entry, rights }: LaunchOptions): string[] {

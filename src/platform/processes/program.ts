@@ -16,11 +16,11 @@ export interface ProgramOptions {
   name: string;
   /** From `programEntry`. */
   entry: string;
-  /** Of the messages; a child that speaks another version is refused. */
+  /** Version of the message protocol; a child with another one is refused. */
   protocolVersion: number;
   /** Options of Node for the child. */
   nodeOptions?: readonly string[];
-  /** None when left out; as a function: asked at each start. */
+  /** Rights of the program; none when left out; a function is called at each start. */
   rights?: ProgramRights | (() => ProgramRights);
   /** Handed to the child at each start; must be cloneable. */
   settings: () => unknown;
@@ -57,7 +57,7 @@ export class Program {
   #supervision: Promise<void> | undefined;
   #pause = new AbortController();
   readonly #restartPause: DoublingPause;
-  /** After a run that ended unasked, whoever starts it. */
+  /** Earliest next start after a run that ended unexpectedly, for every caller. */
   #earliestStartMs: MonotonicMs = -Infinity;
   #idleTimer: Timer | undefined;
 
@@ -206,7 +206,7 @@ export class Program {
     });
   }
 
-  /** The pause holds for whoever stops it and starts it again meanwhile, too. */
+  /** The pause also holds when the program is stopped and started again meanwhile. */
   async #pauseFor(durationMs: DurationMs): Promise<void> {
     this.#state = 'waiting';
     this.#pause = new AbortController();

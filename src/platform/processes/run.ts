@@ -22,12 +22,12 @@ export interface Exit {
 
 interface RunOptions extends Omit<LaunchOptions, 'rights'> {
   protocolVersion: number;
-  /** Of this run; like its settings, what the owner cannot say now keeps it from being started. */
+  /** Rights of this run; a fault while they are read keeps the program from being started, as with its settings. */
   rights: () => ProgramRights;
   settings: () => unknown;
   clock: Clock;
   limits: Limits['processes'];
-  /** The child is there and speaks our version. */
+  /** Called when the child is running with our protocol version. */
   onHello: () => void;
   onPayload: (payload: Payload) => void;
   onDropped: () => void;
@@ -64,7 +64,7 @@ export class ProgramRun {
     this.#heartbeat = createHeartbeat(
       options,
       (message) => {
-        // Who answers has come through all that was sent before.
+        // The answer shows that all messages sent before have arrived.
         this.outbox.flush();
         this.#post(message);
       },
@@ -150,7 +150,7 @@ export class ProgramRun {
     else done();
   }
 
-  /** What does not answer does not handle SIGTERM either. */
+  /** A program that does not answer does not handle SIGTERM either. */
   #end(reason: string): void {
     this.#verdict ??= reason;
     if (!this.#killGroup()) return;

@@ -95,7 +95,7 @@ export function createOutbox(options: {
     get queuedBytes() {
       return queuedBytes;
     },
-    /** Nothing is taken any more. */
+    /** True when no messages are accepted any more. */
     get isClosed() {
       return closed;
     },

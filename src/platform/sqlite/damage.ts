@@ -14,7 +14,7 @@ export function isDamage(error: unknown): boolean {
   return hasCode(error, DAMAGE_CODE);
 }
 
-/** What `read` returns, or `onDamage` when it meets damage. */
+/** The result of `read`, or of `onDamage` when it meets damage. */
 function unlessDamaged<Result>(read: () => Result, onDamage: (error: Error) => Result): Result {
   try {
     return read();

@@ -23,7 +23,7 @@ import { isDamage } from './damage.ts';
 import { openFile } from './native.ts';
 
 const LOCK_FILE = 'gateway.lock';
-/** Not the lock file itself: closing it anywhere in this process would release the lock (fcntl(2)). */
+/** A file of its own, because closing the lock file anywhere in this process would release the lock (fcntl(2)). */
 const HOLDER_FILE = 'gateway.lock.holder';
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const RETRY_MS = 100;

@@ -27,7 +27,7 @@ import { rebuild } from './rebuild.ts';
 /** A recovery of state.db, which is shown to people for some days. */
 interface StateRecovery {
   reason: 'damaged' | 'missing';
-  /** What came from the copy: everything, or these tables; an empty list: nothing was lost. */
+  /** The part taken from the copy: everything, or these tables; an empty list: nothing was lost. */
   fromCopy: 'everything' | readonly string[];
   /** The newest good copy. */
   copy: string | undefined;
@@ -89,7 +89,7 @@ function openOrDamage(options: StateOptions): Database | Error {
   return damage as Error;
 }
 
-/** What a person must know of it, in one sentence. */
+/** The recovery in one sentence for a person. */
 export function textOfRecovery({ fromCopy, copiedAtMs }: StateRecovery): string {
   if (fromCopy !== 'everything' && fromCopy.length === 0) return 'All rows could be read; nothing is lost.';
   const what = fromCopy === 'everything' ? 'everything' : `the tables ${fromCopy.join(', ')}`;

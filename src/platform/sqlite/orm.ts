@@ -30,7 +30,7 @@ function nameOf(column: Column): string {
   return columns.find(([, one]) => one === column)?.[0] ?? column.name;
 }
 
-/** That a column has the value of the parameter of its name, in a prepared statement. */
+/** Condition that a column has the value of the parameter with its name, in a prepared statement. */
 export function given(column: Column): SQL {
   return eq(column, sql.placeholder(nameOf(column)));
 }
@@ -81,7 +81,7 @@ export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Present<Row>;
 }
 
-/** The same of one that may not be there. */
+/** The same for a row that may be missing. */
 export function presentRow<Row extends object>(row: Row | undefined): Present<Row> | undefined {
   return row && present(row);
 }
@@ -105,7 +105,7 @@ export function isWrongStamp(column: Column): SQL {
   return sql`(${column} < ${sql.placeholder('plausibleFromMs')} OR ${column} > ${sql.placeholder('aheadFromMs')})`;
 }
 
-/** What such a moment becomes; the same as `correctStamp` says. */
+/** The corrected moment; the same as of `correctStamp`. */
 export function correctedStamp(column: Column): SQL {
   const isBehind = sql`${column} < ${sql.placeholder('plausibleFromMs')}`;
   const shift = sql`iif(${isBehind}, ${sql.placeholder('jumpMs')}, ${sql.placeholder('backMs')})`;
@@ -151,7 +151,7 @@ export function unlessNull(parameter: string, condition: SQL): SQL {
   return sql`(${sql.placeholder(parameter)} IS NULL OR ${condition})`;
 }
 
-/** That a moment is within a range; parameters: those of `StampRange`. */
+/** Condition that a moment is within a range; parameters: those of `StampRange`. */
 export function isWithin(column: SQLiteColumn): SQL | undefined {
   return and(gte(column, sql.placeholder('fromMs')), lt(column, sql.placeholder('beforeMs')));
 }

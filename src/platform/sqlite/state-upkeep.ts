@@ -271,7 +271,7 @@ async function keepStartReserve(
   if (statSync(path, { throwIfNoEntry: false })?.size === sizeBytes) return;
   try {
     removeFile(path);
-    // Not zeros: a file system may leave them out.
+    // Filled with text, because a file system may leave zeros out.
     await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     onFailed(error);

@@ -7,7 +7,7 @@ import { damageOf, failsToRead, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';
 
-/** What the thread can be asked for. */
+/** Tasks of the thread. */
 export type UpkeepTask =
   /** Is the file damaged? Reads all of it. */
   | { kind: 'judge'; path: string }
@@ -27,7 +27,7 @@ export interface OpenFile {
   descriptor: number;
 }
 
-/** What it found. */
+/** Result of a task. */
 export interface UpkeepResult {
   /** Damage of the database; undefined: none was found. */
   damage?: string | undefined;
@@ -75,7 +75,7 @@ function fillLog(path: string, walBytes: number): void {
   const descriptor = openSync(`${path}-wal`, 'r+');
   try {
     const { size } = fstatSync(descriptor);
-    // Not zeros: a file system may leave them out.
+    // Filled with text, because a file system may leave zeros out.
     if (size < walBytes) writeSync(descriptor, Buffer.alloc(walBytes - size, 'reserve '), 0, null, size);
   } finally {
     closeSync(descriptor);

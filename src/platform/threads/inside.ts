@@ -13,7 +13,7 @@ export interface ThreadPort<Data, ToThread, FromThread> {
   close: () => void;
 }
 
-/** What no thread needs; with the first one it could start another thread with every right. */
+/** Rights that no thread needs; with the first one it could start another thread with every right. */
 const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write'];
 
 /** Processor time that this thread has taken. */
@@ -35,7 +35,7 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
     if (message === END) process.exit();
     handler(message);
   });
-  // Who waits for no message does not stay for one.
+  // The port does not keep a process alive that waits for no message.
   port.unref();
   port.postMessage(LOADED);
   return {

@@ -1,13 +1,13 @@
 /**
- * A worker thread of this process, for work that would keep the event loop from answering. It is started from
- * the module that `programEntry` names, and speaks by messages only.
+ * A worker thread of this process, for work that would block the event loop. It is started from the module that
+ * `programEntry` names, and is reached by messages only.
  */
 import { Worker } from 'node:worker_threads';
 import type { DurationMs } from '../../lib/time.ts';
 import { realPause } from '../clock/index.ts';
 import { END, LOADED } from './signals.ts';
 
-/** Of real time: a thread that takes part in no turn for so long is ended where it stands. */
+/** Real time: a thread that takes part in no turn for so long is ended as it is. */
 const LAST_TURN_MS = 1_000;
 
 /** One that was started. */
@@ -75,7 +75,7 @@ function begin(options: ThreadOptions): Thread {
   worker.on('error', (error: Error) => {
     failure = error;
   });
-  // A message that cannot be read here, such as one that is nested too deeply: whoever waits for it would wait for ever.
+  // A message that cannot be read here, such as one that is nested too deeply; its sender would wait for ever.
   worker.on('messageerror', (error: Error) => {
     failure = error;
     void worker.terminate();

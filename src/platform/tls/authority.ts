@@ -30,7 +30,7 @@ export interface AuthorityOptions {
   clock: Clock;
   log: Log;
   limits: Limits['tls'];
-  /** What clients call this gateway by now; asked again every while. */
+  /** Present names of this gateway for its clients; read again every while. */
   names: () => ServerNames;
   randomBytes?: (sizeBytes: number) => Buffer;
 }
@@ -69,7 +69,7 @@ export class Authority {
     return this.#pair.certificatePem;
   }
 
-  /** Devices trust nobody else: where its file was removed meanwhile, it is written again. */
+  /** Devices trust no other authority: a removed file is written again. */
   putBack(): void {
     const path = pathOf(this.#options, 'authority');
     try {
@@ -104,7 +104,7 @@ export class Authority {
       ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
     });
     try {
-      // What is refused may be sound.
+      // A file whose reading is refused may be sound.
       if (!isRefused) writeKeyFile(path, made);
     } catch (error) {
       // It serves; the next check makes another one.
@@ -184,7 +184,7 @@ function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   const fault = own.fault ?? nameFault(own, copy, path);
   if (own.pair && fault === undefined) return own.pair;
   if (copy.pair) {
-    // What the disk refuses now may be as it was; it is neither damaged nor to be replaced.
+    // A file that the disk refuses now may be intact; it is neither damaged nor to be replaced.
     if (!isRefusal(own.cause)) restoreFromCopy(options, copy.pair, fault);
     else
       options.log.warn('certificate authority cannot be read now, its copy serves', {

@@ -11,7 +11,7 @@ export interface KeyAndCertificate {
   certificatePem: string;
 }
 
-/** What a server may be called by. */
+/** Names of a server. */
 export interface ServerNames {
   /** Names of the domain name system, `localhost` and `.local` names included. */
   dns: readonly string[];
@@ -30,7 +30,7 @@ export interface CertificateRequest {
   names?: ServerNames;
 }
 
-/** What a device gets, and what is kept of it. */
+/** The certificate of a device, and the part of it that is kept. */
 export interface ClientCertificate extends KeyAndCertificate {
   /** Lower-case hexadecimal. */
   serial: string;

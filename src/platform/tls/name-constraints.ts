@@ -33,7 +33,7 @@ export interface PermittedNames {
   networks: readonly (readonly [address: string, prefix: number])[];
 }
 
-/** What an authority made now may speak for; `own`: what this gateway is called. */
+/** Names that an authority made now may certify; `own`: names of this gateway. */
 export function permittedNames(own: ServerNames): PermittedNames {
   const isLocal = (domain: string): boolean => LOCAL_DOMAINS.some((local) => isBelow(domain, local));
   const known = blockListOf(LOCAL_NETWORKS);

@@ -25,7 +25,7 @@ interface OperatorOptions extends OperatorFiles {
   contextOf: (pair: KeyAndCertificate) => SecureContextOptions;
 }
 
-/** What a person must do something about, in a sentence. */
+/** A certificate problem that needs a person, in a sentence. */
 export interface CertificateProblem {
   kind: 'unusable' | 'expiring';
   reason: string;
@@ -91,7 +91,7 @@ export class OperatorCertificate {
     const mistake = mistakeIn({ certificate, key }, this.#options);
     if (mistake !== undefined) throw new Error(mistake);
     const pair = parseKeyFile(certificate, key, certificatePath, privateKeyPath);
-    // What OpenSSL does not take, such as a short key, would end the start of the server.
+    // A certificate that OpenSSL does not take, such as one with a short key, would end the start of the server.
     createSecureContext(contextOf(pair));
     return pair;
   }
@@ -155,7 +155,7 @@ function isInWrongOrder(certificate: string, key: string): boolean {
       chain.slice(0, at).some((before) => isSignedBy(one, before) && !isSignedBy(before, one));
     return own > 0 || chain.some(isLate);
   } catch {
-    // What cannot be read is named by whoever reads it for use.
+    // The caller that needs the content reports what cannot be read.
     return false;
   }
 }

@@ -86,7 +86,7 @@ export class Tls {
     return contextOf(this.#operator?.pair ?? this.#web);
   }
 
-  /** What is wrong with the operator's certificate; undefined without one, and when all is well. */
+  /** The fault of the operator's certificate; undefined without one, and when it is fine. */
   operatorProblem(): CertificateProblem | undefined {
     return this.#operator?.problem();
   }

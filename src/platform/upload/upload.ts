@@ -69,7 +69,7 @@ async function readPart(
   source.on('error', (error) => form.destroy(error));
   const failed = new Promise<never>((_, reject) => source.on('error', reject));
   source.pipe(form);
-  // What is left of a form that is broken is not read.
+  // The rest of a broken form is not read.
   await Promise.race([ended, failed]).finally(() => source.destroy());
   if (!isFound) throw invalidBody(field, `The form has no file in field "${field}".`);
   return Buffer.concat(chunks);

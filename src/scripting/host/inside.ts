@@ -23,11 +23,11 @@ export interface HostedScript<Types extends ScriptTypes> {
   /** Ends it without a call of `over`. Events that it sends while it stops are still handed on. */
   stop(): void;
   sharedChanged?(before: Types['shared']): void;
-  /** What it takes of the machine. */
+  /** Its use of the machine. */
   usage?(): Omit<Usage, 'run'>;
 }
 
-/** What a run is given to work with. */
+/** Parts that a run works with. */
 export interface RunPort<Types extends ScriptTypes> {
   /** Slices of scripts that are made here count as slices of this run. */
   readonly scripts: Pick<Scripts, 'create' | 'timers'>;

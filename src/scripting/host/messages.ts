@@ -20,7 +20,7 @@ export interface ScriptTypes {
   answer: unknown;
 }
 
-/** What a thread gets at its start. */
+/** Settings of a thread at its start. */
 export interface ThreadSetup<Types extends ScriptTypes> {
   shared: Types['shared'];
   watch: SharedArrayBuffer;

@@ -6,7 +6,7 @@ export interface DigestLogin {
   password: string;
 }
 
-/** What a server asks for; each further request with it counts one more. */
+/** The login that a server asks for; each further request with it counts one more. */
 export interface DigestChallenge {
   parameters: ReadonlyMap<string, string>;
   /** Requests so far. */

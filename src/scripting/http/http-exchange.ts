@@ -29,7 +29,7 @@ export interface HttpExchange {
   digest?: DigestLogin | undefined;
 }
 
-/** What a server answered, whatever its status. */
+/** Answer of a server, whatever its status. */
 export interface HttpAnswer {
   code: number;
   /** One entry per header line. */
@@ -41,7 +41,7 @@ export interface HttpAnswer {
 interface Means {
   clock: Clock;
   limits: { httpBodyBytes: number; httpRedirects: number; httpCookies: number; httpDigests: number };
-  /** What servers asked for, by origin and user, so that the next request is let in at once. */
+  /** Logins that servers asked for, by origin and user, so that the next request is let in at once. */
   challenges?: Map<string, DigestChallenge>;
 }
 
@@ -89,7 +89,7 @@ async function follow(request: HttpExchange, signal: AbortSignal, means: Means):
 class Failure extends Error {}
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Not carried to another origin. */
+/** Headers that are not carried to another origin. */
 const PRIVATE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 function redirectOf(request: HttpExchange, { code, headers }: Received): HttpExchange | undefined {
@@ -273,7 +273,7 @@ const CONNECTION_TEXTS: ReadonlyMap<string, string> = new Map([
   ['ETIMEDOUT', 'timeout'],
 ]);
 
-/** Of OpenSSL and Node, for a certificate that is not accepted. */
+/** Codes of OpenSSL and Node for a certificate that is not accepted. */
 const CERTIFICATE_CODES =
   /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH/;
 

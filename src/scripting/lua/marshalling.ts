@@ -56,7 +56,7 @@ export function pushValue(stack: LuaStack, state: Pointer, value: LuaResult): vo
 
 const INTEGER_BITS = 64;
 
-/** As the same value would come as JSON text: whole numbers are integers, those beyond 64 bits floats, null is nil. */
+/** Pushed as JSON text would give it: whole numbers are integers, those beyond 64 bits floats, null is nil. */
 function pushData(stack: LuaStack, state: Pointer, value: unknown, depth: number): void {
   const { exports } = stack;
   if (typeof value === 'string') stack.pushText(state, value);

@@ -40,8 +40,8 @@ interface Entry extends ScheduledTask {
 }
 
 /**
- * Shares a thread among runnables: each that has work gets a slice in turn, and between rounds the event loop
- * goes on. One that takes more than its share of the processor in the long run is made to pause.
+ * Shares a thread among runnables: each with work gets a slice in turn, and the event loop runs between rounds. One
+ * that takes more than its share of the processor in the long run is made to pause.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -98,14 +98,14 @@ export class Scheduler {
   #slice(entry: Entry): void {
     const { clock, limits, onSlice } = this.#options;
     const startedMs = clock.monotonicMs();
-    // It counts as queued meanwhile: whether it goes on is decided below.
+    // It counts as queued meanwhile; whether it continues is decided below.
     if (!entry.hasLeft && entry.runnable.isReady) {
       onSlice?.(entry.runnable, true);
       entry.runnable.slice();
       onSlice?.(entry.runnable, false);
     }
     const endedMs = clock.monotonicMs();
-    // No script goes on for longer: the rest of the time the machine stood still.
+    // No script runs longer than that: the rest of the time the machine stood still.
     const usedMs = Math.min(endedMs - startedMs, limits.turnMs);
     entry.processorMs += usedMs;
     const pauseMs = this.#account(entry, usedMs, endedMs);

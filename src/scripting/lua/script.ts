@@ -198,7 +198,7 @@ export class Script implements Runnable {
     return this.#task.processorMs;
   }
 
-  /** Ends everything at once. Its memory is free as soon as nobody holds this object. */
+  /** Ends everything at once. Its memory is free as soon as this object is not referenced. */
   close(): void {
     this.#endAll();
     this.#task.leave();

@@ -149,7 +149,7 @@ export interface Library {
   parts?: Readonly<Record<string, string>>;
 }
 
-/** What libraries and parts may use: a script may change any global and any metatable it can reach. */
+/** Functions that libraries may rely on: a script may change any global and any metatable it can reach. */
 export const KEPT: Readonly<Record<string, string>> = {
   error: 'error',
   getmetatable: 'getmetatable',
@@ -190,7 +190,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   close: 'coroutine.close',
 };
 
-/** What stands in front of every chunk but the base library. */
+/** Text in front of every chunk but the base library. */
 export const CHUNK_HEAD = `local host, kit, ${Object.keys(KEPT).join(', ')} = ...\n`;
 
 /** Chunk name of all libraries; tracebacks leave it out. */

@@ -28,7 +28,7 @@ interface StateOptions {
   limits: Limits['lua'];
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
-  /** Of a state with the same functions and libraries: it begins as that one did. */
+  /** Image of a state with the same functions and libraries, from which this one begins. */
   image?: Image;
 }
 
@@ -53,9 +53,9 @@ export const TIME_MESSAGE = 'execution time exceeded';
 export const MEMORY_MESSAGE = 'not enough memory';
 const STACK_MESSAGE = 'stack overflow';
 const WORK_MESSAGE = 'too much work at once: take a simpler pattern, less text or a smaller table';
-/** What an instruction of Lua counts for beside a step of a loop in C. */
+/** Steps of one instruction of Lua, relative to a step of a loop in C. */
 const INSTRUCTION_STEPS = 2;
-/** What a handler of the error may use beyond the bound of the stack. */
+/** Stack slots beyond the bound for the handler of the error. */
 const HANDLER_SLOTS = 10_000;
 
 export class LuaState {
@@ -78,10 +78,10 @@ export class LuaState {
   #expired = false;
   #sliceEndMs: MonotonicMs = LONG_AGO_MS;
   #refusals = 0;
-  /** Of the C library and for instructions, in this slice. */
+  /** Steps of the C library and instructions in this slice. */
   #steps = 0;
   #stackSlotsMax: number;
-  /** What is left of the turn as the slice begins, and the processor time that the thread had taken before. */
+  /** The rest of the turn as the slice begins, and the processor time that the thread had taken before. */
   #turnLeftMs: DurationMs = 0;
   #takenBeforeMs: DurationMs = 0;
   #turnEndMs: MonotonicMs = LONG_AGO_MS;
@@ -238,7 +238,7 @@ export class LuaState {
         exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.tag));
         return exports.lua_yieldk(state, 1, 0, 0);
       }
-      // To one that might have waited (`kit.wait`) it says that this is all.
+      // A task that might have waited (`kit.wait`) learns that this is all.
       if (waits) exports.lua_pushboolean(state, 1);
       const pushed = this.#pushAll(state, results) + (waits ? 1 : 0);
       // Calls that take long pass by few instructions: the hook looks at the next one.
@@ -250,7 +250,7 @@ export class LuaState {
     }
   }
 
-  /** What the current task was given; the prelude fetches it. */
+  /** Takes the input of the current task for the prelude. */
   #takeInbox(): HostResult {
     const inbox = this.#task?.inbox ?? [];
     if (inbox instanceof LuaError) throw inbox;
@@ -308,7 +308,7 @@ export class LuaState {
     if (isTooMuch && mayRaise) this.#stack.raise(state, WORK_MESSAGE, 1);
   }
 
-  /** Deeper than a script may call; whoever handles the error may go a little deeper. */
+  /** True beyond the depth that a script may call; its error handler may go a little deeper. */
   #overflows(state: Pointer): boolean {
     const { stackSlots } = this.#options.limits;
     const slots = this.#stack.slots(state);
@@ -321,7 +321,7 @@ export class LuaState {
   /** A thread that did not get the processor has used less of its turn than has passed. */
   #isTurnOver(state: Pointer, nowMs = this.#options.monotonicMs()): boolean {
     if (nowMs < this.#turnEndMs) return false;
-    // Where nothing can yield everybody on the thread waits, whoever is to blame.
+    // Code that cannot yield makes all scripts of the thread wait, whichever script is the cause.
     if (!this.#canYield(state)) return true;
     const leftMs = this.#turnLeftMs - (this.#options.processorMs() - this.#takenBeforeMs);
     this.#turnEndMs = nowMs + leftMs;
@@ -329,8 +329,8 @@ export class LuaState {
   }
 
   /**
-   * At the bound every allocation collects all garbage first. A script that catches the error and goes on would
-   * take seconds for the instructions between two looks of the hook, so it is given up.
+   * At the bound every allocation collects all garbage first. A script that catches the error and continues would take
+   * seconds for the instructions between two looks of the hook, so it is given up.
    */
   #memoryRefused(): void {
     const { limits, monotonicMs } = this.#options;
@@ -385,7 +385,7 @@ export class LuaState {
     this.#instance.exports.lua_sethook(state, this.#hook, mask, count);
   }
 
-  /** Of itself, not by the script's wish. */
+  /** Yields by decision of the host, not of the script. */
   #yield(state: Pointer): void {
     this.#preempted = true;
     this.#pausedIn = state;

@@ -1,9 +1,9 @@
-/** What a script runs as, what the host offers it, and how a run of it goes out. */
+/** The form in which a script runs, what the host offers to it, and how a run ends. */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { LuaError, LuaResult, LuaValue } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
-/** What a function of the host returns to the script, in order. */
+/** Results of a function of the host for the script, in order. */
 export type HostResult = readonly LuaResult[];
 
 /** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */
@@ -25,7 +25,7 @@ export const waiting = (call: WaitingCall): HostFunction => ({ waits: call });
 /** Which task calls, and how often it was run on: nothing happens to its script within one slice. */
 export interface LuaTurn {
   readonly slice: number;
-  /** What functions of the host note about the task; gone with it. */
+  /** Notes of functions of the host about the task; gone with it. */
   note?: unknown;
 }
 
@@ -60,7 +60,7 @@ export type Outcome =
 export interface Task extends LuaTurn {
   readonly thread: Pointer;
   readonly reference: number;
-  /** What the prelude fetches next: the call at the start, then the results of each wait. */
+  /** The next input of the prelude: the call at the start, then the results of each wait. */
   inbox: HostResult | LuaError;
   /** Time of the processor since the start or the last wait. */
   turnMs: DurationMs;

@@ -13,7 +13,7 @@ const DEBUG = {
   sizeBytes: 128,
 } as const;
 const SHORT_SOURCE_BYTES = 60;
-/** Of a deeper stack the middle is left out; so many calls are shown at each end. */
+/** A deeper stack is cut in the middle; so many calls are shown at each end. */
 const HALF = 10;
 const NAME_BYTES_MAX = 100;
 
@@ -61,7 +61,7 @@ export class Traceback {
     return this.#stack.exports.lua_getstack(thread, level, this.#debug) !== 0;
   }
 
-  /** None for a frame of the libraries. */
+  /** Empty for a frame of the libraries. */
   #line(thread: Pointer, level: number): string[] {
     const { exports } = this.#stack;
     exports.lua_getstack(thread, level, this.#debug);

@@ -29,7 +29,7 @@ export class LuaJson {
     return Buffer.from(this.text).toString('latin1');
   }
 
-  /** Of bytes that a script brought; what is wrong with them shows when they are pushed. */
+  /** Text of bytes from a script; their faults show when they are pushed. */
   static ofBytes(bytes: Buffer, onLeftOut: (names: readonly string[]) => void): LuaJson {
     return new LuaJsonBytes(bytes, onLeftOut);
   }
@@ -50,7 +50,7 @@ class LuaJsonBytes extends LuaJson {
   }
 }
 
-/** What JSON text could say, on its way to a script without being text in between. `bigint`: an integer beyond 2^53. */
+/** A JSON value on its way to a script without being text in between. `bigint`: an integer beyond 2^53. */
 export class LuaData {
   readonly value: unknown;
 
@@ -97,7 +97,7 @@ export function formatFloat(value: number): string {
   return Number.isInteger(exact) ? `${text}.0` : text;
 }
 
-/** Of Lua's LUAI_NUMFFORMAT. */
+/** Digits of Lua's LUAI_NUMFFORMAT. */
 const DIGITS = 14;
 
 /** An exact half after the last digit: `toExponential` takes the larger number, C's `printf` the even one. */
@@ -159,7 +159,7 @@ export function bytesArgument(value: LuaValue, position: number, name: string): 
   return Buffer.isBuffer(value) ? value : Buffer.from(textArgument(value, position, name));
 }
 
-/** What a table says, as `read` reads JSON. @throws LuaError */
+/** The content of a table, in the form of `read` for JSON. @throws LuaError */
 export function tableArgument(
   value: LuaValue,
   position: number,
@@ -170,7 +170,7 @@ export function tableArgument(
   return read(value.text);
 }
 
-/** What older scripts keep in their storage is text: Lua takes it where a number is wanted. */
+/** A number in a text: older scripts keep texts in their storage, and Lua takes them where a number is wanted. */
 export function numberInText(text: string): number | undefined {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }

@@ -85,9 +85,9 @@ const USED = {
   lua_yieldk: of<(state: Pointer, results: number, context: number, continuation: number) => number>(),
 };
 
-/** What an instance exports. */
+/** Exports of an instance. */
 export type LuaExports = typeof USED & {
-  /** What the loops of the C library count down (wasm-meter.ts). */
+  /** Counter that the loops of the C library count down (wasm-meter.ts). */
   fuel: WebAssembly.Global;
 };
 

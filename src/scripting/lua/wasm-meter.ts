@@ -11,22 +11,22 @@ export const METER = {
   /** Where the table of functions has it: behind what the file has, and two others of the host (adapter.ts). */
   entry: 200,
 } as const;
-/** Of the global variable that counts: it follows those of the file. */
+/** Index of the global variable that counts, behind those of the file. */
 const FUEL = 4;
-/** Of the file's types: (i32, i32) → nothing. */
+/** Index among the file's types: (i32, i32) → nothing. */
 const METER_TYPE = 4;
 
 interface Metered {
   parameters: number;
-  /** Of its code, to know it again. */
+  /** Size of its code, which identifies it. */
   sizeBytes: number;
-  /** What one turn of a loop counts for. 0: loops are not looked at. */
+  /** Steps of one turn of a loop. 0: loops are not counted. */
   steps: number;
   /** Where its `lua_State` is: the first parameter, or in what that points to; undefined: not at hand, it only counts. */
   state?: 'parameter' | 'match';
   /** It looks when it is called, too. */
   atEntry?: boolean;
-  /** What it copies counts, too. */
+  /** True when copied bytes count, too. */
   copies?: boolean;
   /** In the middle of an instruction of Lua: it may only be paused after that. */
   mayRaise?: boolean;
@@ -57,7 +57,7 @@ const METERED: ReadonlyMap<number, Metered> = new Map<number, Metered>([
 
 /** Bytes that are copied while others are compared one by one. */
 const COPIED_PER_STEP_BITS = 4;
-/** Of `MatchState` in lstrlib.c, 32 bit. */
+/** Size of `MatchState` in lstrlib.c, 32 bit. */
 const MATCH_STATE = 12;
 
 const OP = {
@@ -162,7 +162,7 @@ function copying(local: number): Buffer {
   return Buffer.from([OP.localTee, ...length, OP.globalGet, FUEL, ...steps, OP.subtract, OP.globalSet, FUEL]);
 }
 
-/** Of one instruction (5.4); the first operand. */
+/** Passes the operands of one instruction; for 5.4 only the first. */
 function passOperands(reader: Reader, opcode: number): number {
   if ((opcode >= 0x02 && opcode <= 0x04) || opcode === 0x0c || opcode === 0x0d || opcode === 0x10)
     return reader.number();
@@ -250,7 +250,7 @@ export class Reader {
     return this.#file.subarray(this.at - count, this.at);
   }
 
-  /** What lies between a place that was passed and here. */
+  /** Bytes between an earlier place and here. */
   since(start: number): Buffer {
     return this.#file.subarray(start, this.at);
   }

@@ -7,7 +7,7 @@ import { type LuaExports, luaModule, type Pointer } from './wasm-file.ts';
 
 export type { LuaExports, Pointer } from './wasm-file.ts';
 
-/** Of WebAssembly. */
+/** Page size of WebAssembly. */
 const PAGE_BYTES = 65_536;
 const GROWTH_BYTES_MAX = 16 * 1_048_576;
 
@@ -22,7 +22,7 @@ export class LuaAbort extends Error {
 const ENOENT = -2;
 const ENOSYS = -38;
 const BAD_DESCRIPTOR = 8;
-/** What the C library's longjmp throws: JavaScript between two frames of C lets it pass. */
+/** The exception of the C library's longjmp: JavaScript between two frames of C lets it pass. */
 export const LONGJMP: unknown = Number.POSITIVE_INFINITY;
 
 const SYSTEM_PAGE_BYTES = 4_096;
@@ -31,7 +31,7 @@ const ZEROS = Buffer.alloc(SYSTEM_PAGE_BYTES);
 const refuse = (code: number) => (): number => code;
 const nothing = (): void => undefined;
 
-/** What needs no instance is there once for all of them. */
+/** Parts that need no instance are shared by all of them. */
 const ENVIRONMENT: WebAssembly.ModuleImports = {
   abort: () => {
     throw new LuaAbort('internal fault');

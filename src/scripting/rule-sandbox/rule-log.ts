@@ -30,7 +30,7 @@ export interface RuleLog {
 export function createRuleLog(options: {
   clock: ScriptClock;
   limits: Limits['rules'];
-  /** Of the site, for moments in entries. */
+  /** Time zone of the site, for moments in entries. */
   timeZone: () => string;
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */

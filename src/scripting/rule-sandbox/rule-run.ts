@@ -46,7 +46,7 @@ export interface Run {
   usage(): { memoryBytes: number; processorMs: DurationMs };
 }
 
-/** What came of the wish to run now: it runs already, it has no function to run, or it runs until the promise is resolved. */
+/** Outcome of running now: it runs already, has no function to run, or runs until the promise resolves. */
 type RunNow = 'running' | 'nothing' | Promise<void>;
 
 const FILE = 'main.lua';

@@ -29,12 +29,12 @@ type Step = Omit<RunStep, 'atMs' | 'durationMs'>;
 interface RuleTraceOptions {
   clock: Pick<ScriptClock, 'wallMs' | 'monotonicMs'>;
   limits: Limits['rules']['trace'];
-  /** Otherwise only what is run by hand is traced. */
+  /** Traces every run; when off only runs by hand are traced. */
   isOn: boolean;
   mainCause: RunCause;
 }
 
-/** What a step takes beside its texts and values. */
+/** Length of a step beside its texts and values. */
 const STEP_LENGTH = 100;
 const ACTIONS: readonly RunStep['kind'][] = ['command', 'output', 'release', 'notify', 'http'];
 const ENTRIES = ['chunk', 'main', 'job'];
@@ -190,7 +190,7 @@ export class RuleTrace implements CallObserver {
     return kept;
   }
 
-  /** A run that failed or acted otherwise than before says more than one that changed nothing. */
+  /** A run that failed or acted differently is more telling than one that changed nothing. */
   #isChange(run: Run): boolean {
     if (run.cause === 'run_now') return true;
     const actions = run.steps
@@ -229,7 +229,7 @@ function lengthOf({ name = '', error = '', arguments: given, result }: RunStep, 
   return STEP_LENGTH + name.length + error.length + used;
 }
 
-/** Undefined: it says nothing about why the rule acts. */
+/** Undefined for a request that does not explain why the rule acts. */
 function stepOf({ method, parameters }: RuleRequest, answer: RuleAnswer): Step | undefined {
   const outcome = answer.ok ? { result: answer.result } : { error: answer.error };
   const failed = answer.ok ? {} : { error: answer.error };

@@ -1,4 +1,4 @@
-/** What day blocks and roll-ups have in common: version and kind, texts, checksum. Layout in ../FORMAT.md. */
+/** Parts shared by day blocks and roll-ups: version and kind, texts, checksum. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './byte-writer.ts';

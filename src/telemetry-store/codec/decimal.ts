@@ -11,7 +11,7 @@ export const POWERS: readonly number[] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 
 /** Whole numbers below this are exact, with room for a difference of two. */
 const SCALED_MAX = 2 ** 51;
 
-/** Least decimals, from `atLeast` on, at which the value is a whole number; -1 when there is none. */
+/** Least decimals, from `atLeast` on, at which the value is a whole number; -1 when there are none. */
 export function decimalsOf(value: number, atLeast: number): number {
   for (let decimals = atLeast; decimals <= DECIMALS_MAX; decimals++) {
     const power = POWERS[decimals] as number;

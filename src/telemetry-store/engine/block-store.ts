@@ -6,10 +6,10 @@ import type { Series } from '../codec/series.ts';
 /** Seconds of one cell; 1: samples. */
 export type Resolution = 1 | 60 | 900;
 
-/** `changes_from`: first journal record in the list of changes; 0: nobody reads it. */
+/** `changes_from`: first journal record in the list of changes; 0: there is no reader. */
 type StateName = 'journal_sequence' | 'journal_from' | 'next_series_id' | 'next_part_id' | 'changes_from';
 
-/** What one sealing added. */
+/** Samples added by one sealing. */
 interface ChangeEntry {
   /** Last journal record in it. */
   sequence: number;
@@ -201,7 +201,7 @@ function blockStatements(database: Database) {
       void put.run(seriesId, resolution, day, data),
     removeBlock: (seriesId: number, resolution: Resolution, day: number) =>
       void remove.run(seriesId, resolution, day),
-    /** Of any resolution. */
+    /** Whether there is a block of any resolution. */
     hasBlock: (seriesId: number, day: number) => any.get(seriesId, day) !== undefined,
     /** First day at or after `fromDay` that has a block. */
     firstDay: (seriesId: number, resolution: Resolution, fromDay: number) =>

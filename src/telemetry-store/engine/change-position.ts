@@ -4,7 +4,7 @@ import type { EpochS } from '../../lib/time.ts';
 export interface ReadPlace {
   /** Everything up to this journal record was read. */
   sequence: number;
-  /** Of what came up to `upTo`, lower series were read as well, and this series before this second. */
+  /** Part of the samples up to `upTo` that was read: lower series, and this series before this second. */
   within?: { upTo: number; seriesId: number; fromS: EpochS; isWhole: boolean } | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface ChangesPlan {
   isNewestFirst?: boolean;
 }
 
-/** What was added after a position. */
+/** Samples added after a position. */
 export interface Changes {
   series: ChangedSamples[];
   /** The position of the reader once it has passed this on. */
@@ -59,7 +59,7 @@ export class ChangeLog {
   readonly #rereadOpen: () => void;
   #lastSequence = 0;
   #openSinceS: EpochS | undefined;
-  /** False: nobody reads changes, and none are kept. */
+  /** False: there is no reader of changes, and none are kept. */
   #isKept: boolean;
 
   constructor({ state, source, limits, rereadOpen }: ChangeLogOptions) {
@@ -90,7 +90,7 @@ export class ChangeLog {
     return sinceS;
   }
 
-  /** Changes after `sequence` are needed; undefined: nobody reads them. */
+  /** Changes after `sequence` are needed; undefined: there is no reader. */
   keep(sequence: number | undefined): void {
     const { store } = this.#state;
     if (sequence === undefined) {

@@ -41,7 +41,7 @@ export async function compactDays(
   }
 }
 
-/** What replaces the parts of one series and day. */
+/** The replacement of the parts of one series and day. */
 interface Prepared {
   seriesId: number;
   day: number;

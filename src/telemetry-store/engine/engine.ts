@@ -69,7 +69,7 @@ export interface EngineStatus {
   degraded: string | undefined;
 }
 
-/** What the store held when it was opened: the series with their latest samples, and where the journal goes on. */
+/** Content of the store when it was opened: the series with their latest samples, and where the journal goes on. */
 export interface EngineContent {
   series: { series: Series; latest: StoredSample | undefined }[];
   nextSeriesId: number;

@@ -36,7 +36,7 @@ export type ToEngine =
   | { kind: 'cancel'; id: number }
   | { kind: 'seal'; id: number }
   | { kind: 'changes'; id: number; plan: ChangesPlan }
-  /** Changes after this journal record must be kept; undefined: nobody reads them. */
+  /** Changes after this journal record must be kept; undefined: there is no reader. */
   | { kind: 'keep_changes'; sequence: number | undefined }
   | { kind: 'stop' };
 

@@ -34,7 +34,7 @@ interface HistoryEvents {
 
 /** The gateway's side of the store in its thread: restarts it when it fails, slows the intake when it lags. */
 export class ThreadedHistory {
-  /** Whoever opens the journal notes here how that ended. */
+  /** The opener of the journal notes here how that ended. */
   readonly journalRefusal: Refusal;
   readonly #options: Omit<ThreadedHistoryOptions, keyof EngineThreadData>;
   readonly #data: EngineThreadData;
@@ -133,7 +133,7 @@ export class ThreadedHistory {
     return await this.#queries.changes(plan);
   }
 
-  /** Keeps changes after this journal record, also across restarts of the thread; undefined: nobody reads them. */
+  /** Keeps changes after this journal record, also across restarts of the thread; undefined: there is no reader. */
   keepChanges(sequence: number | undefined): void {
     this.#keptChanges = { sequence };
     if (this.#isReady) this.#post({ kind: 'keep_changes', sequence });

@@ -19,7 +19,7 @@ export class Refusal {
     this.#clock = clock;
   }
 
-  /** What an attempt failed with, in this thread or another one; undefined: it succeeded. */
+  /** Notes the error of an attempt, in this thread or another one; undefined: it succeeded. */
   note(error: unknown): void {
     this.#sinceMs = isOfFile(error) ? (this.#sinceMs ?? this.#clock.monotonicMs()) : undefined;
   }
@@ -30,7 +30,7 @@ export class Refusal {
   }
 }
 
-/** Whether no patience helps: something else than a file stands there. Rights that were taken may be given back. */
+/** Whether waiting does not help: the path has something else than a file. Rights that were taken may be given back. */
 export function isNeverGiven(error: unknown): boolean {
   return staysRefused(error) && !hasCode(error, /^EACCES$|^EPERM$/);
 }

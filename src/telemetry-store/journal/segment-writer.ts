@@ -80,7 +80,7 @@ export class SegmentWriter {
       if (following !== undefined || end.nextSequence < this.#nextSequence) continue;
       this.#nextSequence = end.nextSequence;
       if (end.hasTornEnd && !isDamaged)
-        // It cannot be told from damage, so it is not written over.
+        // A torn end cannot be told from damage, so it is not written over.
         this.#options.log.warn(
           'the last record of the journal is incomplete: it was not acknowledged, or is damaged',
           { segment: name, sequence: end.nextSequence },
@@ -207,7 +207,7 @@ export class SegmentWriter {
       ({ sizeBytes }, index) =>
         index >= this.#limits.spareSegments || sizeBytes !== this.#limits.segmentBytes,
     );
-    // Of damaged segments the oldest are removed, those without a readable record first.
+    // The oldest damaged segments are removed, those without a readable record first.
     const setAside = this.#segments
       .filter(({ isDamaged, firstSequence }) => isDamaged && (firstSequence ?? 0) <= throughSequence)
       .sort((a, b) => (a.firstSequence ?? 0) - (b.firstSequence ?? 0));

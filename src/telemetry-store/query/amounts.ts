@@ -280,7 +280,7 @@ class AmountReader {
     });
   }
 
-  /** Of amounts above and below zero within a cell only the difference is known. */
+  /** For amounts above and below zero within a cell only the difference is known. */
   #takeCell(startS: EpochS, endS: EpochS, mean: number, last: number): void {
     this.#take(startS, mean);
     this.#ranges.at(-1)?.addEvenly(startS, endS, mean * (endS - startS));

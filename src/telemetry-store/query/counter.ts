@@ -33,7 +33,7 @@ interface Fall {
   fellS: EpochS;
   /** The lowest reading since. */
   low: number;
-  /** What was booked since, in case that it was a reset. */
+  /** Amount booked since, in case that it was a reset. */
   booked: number;
   /** Counts from the fall on, to be booked if it was a reset. */
   inner?: Counter;
@@ -45,7 +45,7 @@ interface Rise {
   after: Reading;
   /** Undefined: faster than any; the counter was set. */
   amounts: [fromS: EpochS, toS: EpochS, amount: number][] | undefined;
-  /** What was known before it. */
+  /** Earlier falls. */
   deep: readonly Fall[];
   shallow: Fall | undefined;
 }
@@ -166,7 +166,7 @@ export class Counter {
     else this.#deep = [...this.#deep, fall];
   }
 
-  /** Nothing counts before the old value is reached; `next` is the first reading to count from if it never is. */
+  /** No amount counts before the old value is reached; `next` is the first reading to count from if it never is. */
   #hold(fall: Fall, next: Reading): void {
     this.#shallow = fall;
     if (this.#levels === 0) return;
@@ -218,7 +218,7 @@ export class Counter {
     const { reachS, rateMax } = this.#bounds;
     const amount = Math.max(0, after.value - high.value - booked);
     if (amount > rateMax * (after.timeS - high.sinceS)) return undefined;
-    // What is long past was answered without this reading.
+    // Results of the distant past were answered without this reading.
     const past = after.timeS - fellS <= RETURN_S ? [[high.timeS, fellS] as const] : [];
     const gapsS = [...past, [before.timeS, after.timeS] as const].filter(
       ([fromS, toS]) => toS - fromS <= reachS,

@@ -2,7 +2,7 @@
 import type { ByteWriter } from '../codec/byte-writer.ts';
 import { POWERS } from '../codec/decimal.ts';
 
-/** Averages have more decimals, for which trying is in vain. */
+/** Averages have more decimals than are worth trying. */
 const DECIMALS_MAX = 4;
 /** Scaled values below this fit 32 bits; decimals of up to 15 digits are the shortest text of their double. */
 const SCALED_MAX = 1e9;

@@ -137,7 +137,7 @@ class RowWriter {
     return position;
   }
 
-  /** What was written so far, in memory of its own; undefined when there is nothing. */
+  /** The bytes written so far, in memory of their own; undefined when there are none. */
   take(): Uint8Array | undefined {
     if (this.#out.length === 0) return undefined;
     const piece = this.#out.take();

@@ -37,7 +37,7 @@ export interface PlannedColumn {
   type: ColumnType;
   /** Text is written as JSON: every character as it is, and empty text unlike no value. */
   isExactText?: boolean;
-  /** What is stored is JSON text: it may have escapes, unlike text. */
+  /** The stored text is JSON: it may have escapes, unlike text. */
   isJson?: boolean;
 }
 

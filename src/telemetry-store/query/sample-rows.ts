@@ -15,7 +15,7 @@ export interface SampleRows {
   before?: StoredSample | undefined;
   timesS: EpochS[];
   values: StoredValue[];
-  /** Nothing follows in the range. */
+  /** True when the range has no more samples. */
   isEnd: boolean;
 }
 

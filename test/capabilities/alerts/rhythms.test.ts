@@ -1,4 +1,4 @@
-/** Whoever sends at a rhythm is missed; who sends when something changes, or sleeps at night, is not. */
+/** A device that sends at a rhythm is missed; one that sends on change, or sleeps at night, is not. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Rhythms } from '../../../src/capabilities/alerts/rhythms.ts';

@@ -19,7 +19,7 @@ export interface AuthSetup {
   lines: LogLine[];
   /** How many passwords are hashed or wait for it, which takes real time. */
   hashing: () => Promise<number>;
-  /** Keys of which was told that they ended. */
+  /** Keys whose end was reported. */
   ended: string[];
   /** Another program on the same files: the local command, or the gateway after a restart. */
   open: (clock?: TestClock) => Auth;

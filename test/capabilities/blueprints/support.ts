@@ -28,7 +28,7 @@ export interface BlueprintSetup {
   restart: () => Blueprints;
 }
 
-/** Of the program in tests: built-in blueprints that another one compiled are compiled again. */
+/** Program version in tests: built-in blueprints that another version compiled are compiled again. */
 export const TEST_VERSION = '0.0.0-test';
 
 /** Compiles the built-in blueprints into a new state.db, which takes longer than most tests. */

@@ -11,7 +11,7 @@ export interface ConnectivitySetup extends ProvisioningSetup {
   connectivity: Connectivity;
   /** What reached the handlers. */
   messages: DeviceMessage[];
-  /** What the device is told, as `slug: sentence`. */
+  /** Log entries of devices, as `slug: sentence`. */
   complaints: string[];
   serviceLog: LogLine[];
   openSession: (device: Device) => MqttSession;

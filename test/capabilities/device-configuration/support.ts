@@ -41,7 +41,7 @@ export interface ConfigurationSetup extends DeviceFaces {
   configuration: DeviceConfiguration;
   device: Device;
   database: Database;
-  /** What was told of changes. */
+  /** Reported changes. */
   changes: [group: string, values: Record<string, unknown>][];
   /** Changes group `main`, as OWNER unless said otherwise. */
   update: (change: Partial<ConfigurationChange>, role?: Role) => Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Log messages of devices: what is dropped, when an entry is acknowledged, told and shown. */
+/** Log messages of devices: which are dropped, and when an entry is acknowledged, reported and shown. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';

@@ -311,7 +311,7 @@ describe('a communication module', () => {
     ]);
     const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', await writeArchive(files));
     const path = `/v3/devices/${deviceId}/assign_blueprint`;
-    /** Of the only device, by what the module heard last. */
+    /** Script of the only device, by the last assignment. */
     const script = (): string | undefined => {
       const last = module.messages.findLast((message) => message.type === 'assignments');
       const [assignment, ...others] = last?.devices ?? [];

@@ -34,7 +34,7 @@ const action = oneof(
       rule,
       current: option(amperes, { freq: 3 }),
       priority: integer({ min: 0, max: 3 }),
-      // None of them ends shortly before the next look.
+      // None of them ends shortly before the next check.
       validS: constantFrom(5, 20, 45, 100, 500),
       max: option(amperes, { freq: 2 }),
       min: option(amperes, { freq: 2 }),

@@ -204,7 +204,7 @@ describe('another configuration', () => {
     assert.equal(setup.devices.require(device.id).communication.type, 'MQTT_V1_PLAINTEXT');
     const fourth = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
     assert.deepEqual([isAccepted(setup, third), isAccepted(setup, fourth)], [false, true]);
-    // Whoever moves a device from one protocol to the other does not leave a second door open.
+    // Moving a device from one protocol to the other leaves no second way in.
     assert.equal(isAccepted(setup, second), false);
     const fifth = await setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
     assert.deepEqual([isAccepted(setup, fourth), isAccepted(setup, fifth)], [false, true]);

@@ -9,7 +9,7 @@ import { type DevicesSetup, startDevices } from '../devices/support.ts';
 export interface ProvisioningSetup extends DevicesSetup {
   provisioning: Provisioning;
   site: Site;
-  /** Hardware ids of which was told that their credentials are void. */
+  /** Hardware ids whose credentials were reported as void. */
   revoked: string[];
   /** Ports of listeners; undefined: off. */
   ports: { mqtt: number | undefined; mqtts: number | undefined };

@@ -1,4 +1,4 @@
-/** What scripts ask and what they are told: docs/interface/lua-rules.md#devices. */
+/** Questions of scripts and their answers: docs/interface/lua-rules.md#devices. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RuleAnswer } from '../../../src/protocol/rule-sandbox.ts';

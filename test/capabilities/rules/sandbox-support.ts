@@ -76,7 +76,7 @@ export function started({ program }: Sandboxed, rule: Rule): number {
 }
 
 export const LIST_DEVICES = { method: 'list_devices', parameters: {} } as const;
-/** What it was told, in a word and the rule each. */
+/** Messages that it got, in a word and the rule each. */
 export const namesOf = ({ program }: Sandboxed): string[] =>
   program.told.map((message) => {
     if (message.type === 'start') return `start ${message.rule.slug}`;

@@ -1,4 +1,4 @@
-/** The gateway's side of the sandbox: what it tells, what it believes, what it answers. */
+/** The gateway's side of the sandbox: its orders, the reports that it accepts, and its answers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Rule } from '../../../src/capabilities/rules/index.ts';

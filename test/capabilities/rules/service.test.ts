@@ -1,4 +1,4 @@
-/** Records of rules, the wish of the user, and what the runner is told because of it. */
+/** Records of rules, the user's switches, and the resulting orders to the runner. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';

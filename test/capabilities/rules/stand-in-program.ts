@@ -1,4 +1,4 @@
-/** The process of the sandbox as its owner sees it, played by a test: what it was told, and what it says. */
+/** The process of the sandbox as its owner sees it, played by a test: the messages that it got, and its reports. */
 import type { RuleSandboxOptions } from '../../../src/capabilities/rules/index.ts';
 import type { ProgramOptions, ProgramState } from '../../../src/platform/processes/index.ts';
 import {
@@ -12,7 +12,7 @@ import {
 
 export interface StandInProgram {
   processes: RuleSandboxOptions['processes'];
-  /** What it was told in its present life. */
+  /** Messages that it got in its present life. */
   told: ToSandbox[];
   /** Messages that it takes before it stops reading. */
   room: number;
@@ -29,7 +29,7 @@ export interface StandInProgram {
   die(): void;
   /** It reads again: so many messages. */
   read(room: number): Promise<void>;
-  /** What it was told of one type. */
+  /** Messages of one type that it got. */
   of<Type extends ToSandbox['type']>(type: Type): (ToSandbox & { type: Type })[];
 }
 

@@ -127,7 +127,7 @@ export function newRule(slug: string, fields: Partial<NewRule> = {}): NewRule {
   return { slug, script, disabled: false, ...fields };
 }
 
-/** A runner that notes what it is told. */
+/** A runner that records its orders. */
 export function notingRunner(started: ReadonlySet<string> = new Set()): {
   runner: RuleRunner;
   told: string[];

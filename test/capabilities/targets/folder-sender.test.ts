@@ -49,7 +49,7 @@ function changesOf(days: number) {
   };
 }
 
-/** Of what got another name meanwhile nothing. */
+/** Empty for a file that was renamed meanwhile. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

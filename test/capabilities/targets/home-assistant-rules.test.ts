@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, { units: readonly string[]; stateClasses: r
   temperature: { units: ['°C', '°F', 'K'], stateClasses: ['measurement'] },
   voltage: { units: ['V', 'mV', 'µV', 'kV', 'MV'], stateClasses: ['measurement'] },
 };
-/** Of sensors without a class of their own. */
+/** State classes of sensors without a class of their own. */
 const STATE_CLASSES = ['measurement', 'measurement_angle', 'total', 'total_increasing'];
 
 /** Units as manifests write them. */

@@ -12,7 +12,7 @@ const LABELS = { site: 'Depot', device: 'meter', blueprint: 'Meter', profile: un
 
 const pace = async (): Promise<void> => undefined;
 
-/** Of a server that answers each request with the status that `answer` gives it. */
+/** A sink whose server answers each request with the status that `answer` gives. */
 async function sinkTo(
   t: TestContext,
   query: string,

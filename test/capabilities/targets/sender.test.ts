@@ -24,7 +24,7 @@ const ALL: Selection = {
   fromMs: 0,
 };
 
-/** What a server was told, and how it answers next. */
+/** The requests to a server, and its next answers. */
 class FakeEngine {
   readonly lines: string[] = [];
   requests = 0;

@@ -26,7 +26,7 @@ export let luaId: string;
 
 let current: TestGateway;
 
-/** Of the file whose tests run. */
+/** The gateway of the file whose tests run. */
 export const gateway = (): TestGateway => current;
 
 /** To be called by each file: its gateway is started and prepared before its first test. */

@@ -123,7 +123,7 @@ describe('a Modbus request', () => {
     });
 });
 
-/** Of an identification all that follows the type of the message. */
+/** Bytes of an identification behind the type of the message. */
 function countOf(request: ModbusRequest, pdu: Buffer): number {
   if (request.kind === 'read_identification') return pdu.length - 2;
   return 'count' in request ? request.count : 0;
@@ -156,7 +156,7 @@ describe('a Modbus answer', () => {
         (request, bytes, keepsCode) => {
           const pdu = Buffer.from(bytes);
           const asked = encodeRequest(request);
-          // Of an identification the type of the message belongs to the code.
+          // The type of the message belongs to the code of an identification.
           if (keepsCode) asked.copy(pdu, 0, 0, request.kind === 'read_identification' ? 2 : 1);
           const decoded = decodeAnswer(request, pdu);
           if (decoded.ok) assert.equal(decoded.values.length, countOf(request, pdu));

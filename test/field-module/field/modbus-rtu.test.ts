@@ -256,7 +256,7 @@ describe('Modbus RTU', () => {
       device.onWrite = () => device.say(Buffer.concat([Buffer.from(noise, 'hex'), answer]));
       assert.deepEqual(await ask(1), { ok: true, values: [7] }, noise);
     }
-    // Of another unit, or of another function.
+    // Answers of another unit, or of another function.
     for (const wrong of [
       encodeRtuFrame(2, Buffer.from('03020007', 'hex')),
       encodeRtuFrame(1, Buffer.from('04020007', 'hex')),

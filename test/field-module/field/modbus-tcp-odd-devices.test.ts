@@ -41,7 +41,7 @@ const LABELS: Readonly<Record<string, Label>> = {
 
 interface Oddity {
   label: Label;
-  /** Of each request in turn; undefined: it is forgotten. */
+  /** Delay of each request in turn; undefined: it is lost. */
   workMs: readonly (number | undefined)[];
   isTwice?: boolean;
   isBusyFirst?: boolean;
@@ -106,7 +106,7 @@ const POLLS = fc.array(
   }),
   { minLength: 20, maxLength: 20 },
 );
-/** Of one form, so that each answer fits each request, and with pauses as long as the work. */
+/** Requests of one form, so that each answer fits each of them, and with pauses as long as the work. */
 const LIKE_POLLS = fc.array(
   fc.record({
     unitId: fc.constant(1),

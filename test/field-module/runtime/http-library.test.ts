@@ -355,7 +355,7 @@ describe('http of a script', () => {
 
 describe('a redirect to another origin', () => {
   test('does not take credentials along', async () => {
-    // Of its own: requests that tests before this one have given up may still arrive at theirs.
+    // Arrivals of this test alone: requests that earlier tests gave up may still reach the others.
     const arrivals: http.IncomingHttpHeaders[] = [];
     const other = http.createServer((request, response) => {
       arrivals.push(request.headers);

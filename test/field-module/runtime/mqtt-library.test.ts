@@ -14,7 +14,7 @@ import { clock, closeBenches, saidBy, type ScriptBench } from './script-bench.ts
 after(() => closeBenches());
 
 const MQTT = LIMITS.lua.mqtt;
-/** Of a module whose gateway is not there. */
+/** Connection of a module whose gateway is not there. */
 const gateway = {
   mqttHost: '127.0.0.1',
   mqttPort: 1,

@@ -90,7 +90,7 @@ export function scriptBench(
     isConnected?: boolean;
     /** Default: the system's. */
     clock?: Clock;
-    /** Of a thread with several scripts. */
+    /** Sockets of a thread with several scripts. */
     udpSockets?: UdpSockets;
   } = {},
 ): ScriptBench {

@@ -18,7 +18,7 @@ after(() => closeBenches());
 
 const SOCKETS = LIMITS.lua.sockets;
 const NOT_GIVEN = 'is not in the configuration of the device';
-/** Of a device whose owner gave these values. */
+/** Settings of a device, as its owner gave them. */
 const given = (...values: unknown[]) => ({
   groups: { connection: Object.fromEntries(values.map((value, index) => [`p${index}`, value])) },
 });

@@ -85,7 +85,7 @@ class Line {
     this.#units = units;
   }
 
-  /** Who answers for that id. */
+  /** The unit that answers for that id. */
   behind(unitId: number): number | undefined {
     if (this.#units.has(unitId)) return unitId;
     return this.#units.get(unitId - 1)?.isDouble === true ? unitId - 1 : undefined;

@@ -1,4 +1,7 @@
-/** Every row of the option table, wrong in every way: what is told names the option, what was given and what is allowed. */
+/**
+ * Every row of the option table with every kind of fault: the error names the option, the given value and the allowed
+ * ones.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -101,7 +104,7 @@ function otherValue(option: Option): string {
   return texts[name] ?? choices?.findLast((choice) => choice !== usual) ?? 'other';
 }
 
-/** What is told of a value, whether the gateway starts with it or not. */
+/** Findings about a value, whether the gateway starts with it or not. */
 function judgementOf(environment: Record<string, string>, file?: string): readonly string[] {
   const doubts: string[] = [];
   try {

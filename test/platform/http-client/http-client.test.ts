@@ -32,7 +32,7 @@ async function serving(t: TestContext, listener: RequestListener): Promise<URL> 
   return new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
 }
 
-/** Ends each connection when it is told, as a server that starts again or has enough of an idle one. */
+/** A server that ends each connection on request, as one that restarts or closes idle ones. */
 async function ending(t: TestContext) {
   const server = createServer((_request, response) => void response.end());
   const [ours, theirs] = [new Set<Socket>(), new Set<Socket>()];

@@ -1,4 +1,4 @@
-/** Who calls, behind reverse proxies: the headers of strangers first. */
+/** The caller behind reverse proxies: headers of strangers first. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { Callers, isOwnOrigin } from '../../../src/platform/http/callers.ts';

@@ -34,7 +34,7 @@ export interface Served {
   calls: Call[];
   /** Open streams of `/v3/things/{thing_id}/feed`. */
   sockets: StreamSocket[];
-  /** Those of them whose stream was told that it is over. */
+  /** Streams that were ended. */
   ended: Set<StreamSocket>;
   /** Lets `POST /v3/wait` answer. */
   release: () => void;

@@ -91,7 +91,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
       assert.equal(`${answer.status} ${answer.code}`, expected);
       assert.equal(answer.headers.get('content-type'), 'application/json');
       assert.equal(answer.headers.get('cache-control'), 'no-store');
-      // Of a line that cannot be read nothing is.
+      // A line that cannot be read has no answer.
       if (path.startsWith('/')) assert.equal(answer.headers.get('x-request-id'), 'mine');
       assert.ok(answer.headers.get('x-request-id'));
       assert.equal(Date.parse(answer.headers.get('date') ?? ''), served.clock.wallMs());

@@ -11,7 +11,7 @@ import { LIMITS } from '../../../src/lib/limits.ts';
 import { LineOutput } from '../../../src/platform/log/log.ts';
 import { type LogLine, temporaryFolder } from '../../support/workspace.ts';
 
-/** Of 1 KiB each: several times what may wait, and more than a pipe holds. */
+/** Lines of 1 KiB: several times what may wait, and more than a pipe holds. */
 const LINES = 6_000;
 
 test('a reader that hangs costs log lines and not memory, and is told of them once he reads', async (t) => {

@@ -1,4 +1,4 @@
-/** A local network in memory: what one machine sends to the group, everybody hears, itself too. */
+/** A local network in memory: a message of one machine to the group reaches all, itself too. */
 import type { Buffer } from 'node:buffer';
 import { decodeMessage, encodeMessage, type Message } from '../../../src/platform/mdns/message.ts';
 import type { MulticastLink, Network, Sender } from '../../../src/platform/mdns/network.ts';

@@ -22,7 +22,7 @@ interface Line {
   end: () => void;
 }
 
-/** Of a broker that answers each packet by `answer`. */
+/** A client of a broker that answers each packet by `answer`. */
 async function clientOf(
   t: TestContext,
   answer: (packet: Packet, line: Line) => void,

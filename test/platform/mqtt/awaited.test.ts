@@ -1,4 +1,4 @@
-/** Who sends on only after each acknowledgement is told apart, so that he is not kept waiting. */
+/** A client that sends on only after each acknowledgement is recognised, so that it is not kept waiting. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { login, startTestBroker, turns } from '../../support/mqtt.ts';
@@ -46,7 +46,7 @@ describe('a client', () => {
       await exchange(1, 80, 920);
       assert.equal(state.asked, 0);
     }
-    // Who waits for the same acknowledgement sends on a little earlier.
+    // A client that waits for the same acknowledgement sends on a little earlier.
     for (let count = 0; count < 4; count++) await exchange(1, 20, 920);
     assert.equal(state.asked, 2);
   });

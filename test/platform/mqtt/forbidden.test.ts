@@ -27,7 +27,7 @@ const SURROGATE = Buffer.from([...Buffer.from('from/a/'), 0xed, 0xa0, 0x80]);
 const OVERLONG = Buffer.from([...Buffer.from('from/a/'), 0xc0, 0x80]);
 const CUT_SHORT = Buffer.from([...Buffer.from('from/a/'), 0xe2, 0x82]);
 
-/** Of the fields before the client id. */
+/** Fields before the client id. */
 function header(name: string, level: number, flags: number): Buffer {
   return Buffer.concat([text(name), Buffer.from([level, flags, 0, 60])]);
 }

@@ -130,7 +130,7 @@ describe('the broker under attack', () => {
     );
     assert.equal(count, SEQUENCES);
     assert.equal(heard, SEQUENCES / 100);
-    // Nothing of the attackers is left but kept sessions, which are bounded.
+    // Attackers leave only kept sessions, which are bounded.
     assert.equal(broker.sessionCount(), 1);
     assert.equal(opened.length, closed.length + 1);
     assert.equal(clock.waiting, 1, 'only the keep-alive of the client beside');

@@ -15,7 +15,7 @@ interface Delivery {
   isDuplicate: boolean;
 }
 
-/** Of publications to `to/a/x` at one QoS. */
+/** Deliveries of publications to `to/a/x` at one QoS. */
 function deliveriesIn(received: Buffer, qos: 0 | 1): Delivery[] {
   const deliveries: Delivery[] = [];
   for (let at = 0; at < received.length; at += 2 + (received[at + 1] ?? 0))

@@ -22,7 +22,7 @@ const DEVICE = 'DEVICE00A';
 interface Bench {
   b: TestBroker;
   tls: Tls;
-  /** Of the keys. */
+  /** Folder of the keys. */
   folder: string;
   port: number;
   issued: ClientCertificate;

@@ -325,7 +325,7 @@ describe('a database that the gateway can do without', () => {
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: pages - 1 }), { minLength: 1, maxLength: 4 }),
         async (damaged) => {
-          // Who loses an inner page of a tree loses what hangs on it.
+          // Losing an inner page of a tree loses the pages below it.
           const hit = damaged.filter((page) => LEAVES.has(image[page * PAGE_BYTES] ?? 0) && !roots.has(page));
           if (hit.length === 0) return;
           const folder = temporaryFolder(t);
@@ -353,7 +353,7 @@ describe('a database that the gateway can do without', () => {
           close();
         },
       ),
-      // Of each table: short readable stretches between damaged pages, at a change of the first column too.
+      // Damage in each table: short readable stretches between damaged pages, at a change of the first column too.
       { numRuns: runs(5), examples: [[[95, 61]]] },
     );
   });

@@ -1,4 +1,4 @@
-/** state.db comes back from its newest good copy, and a person is told, whenever the power is cut. */
+/** state.db comes back from its newest good copy with a report, whenever the power is cut. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

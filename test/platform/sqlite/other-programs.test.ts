@@ -42,7 +42,7 @@ function lockedFiles(path: string): string[] {
   });
 }
 
-/** A program that finds no lock believes to be alone: it begins the log and its index anew, or removes them. */
+/** A program that finds no lock takes itself to be alone: it begins the log and its index anew, or removes them. */
 function leavesLogAlone({ path, database }: { path: string; database: Database }): void {
   assert.deepEqual(lockedFiles(path), ['', '-shm']);
   const inode = statSync(`${path}-wal`).ino;

@@ -1,4 +1,4 @@
-/** A disk that cannot be read now is told apart from a file that is damaged. */
+/** A disk that cannot be read now is distinguished from a damaged file. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

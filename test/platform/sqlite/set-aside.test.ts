@@ -1,4 +1,4 @@
-/** What was set aside of a database that the gateway can do without: found, told apart, removed. */
+/** Files of a database that were set aside are found, classified and removed. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -46,7 +46,7 @@ for (const [title, obstruct] of [
 test('a database that belongs to somebody else is named, with what a person can do', (t) => {
   const { folder, options, open } = place(t);
   open().close();
-  // Whoever looks at the file gets to it.
+  // Every user can reach the file.
   for (const each of [tmpdir(), folder, dirname(options.path)])
     if ((statSync(each).mode & 0o001) === 0) chmodSync(each, 0o711);
   chmodSync(options.path, 0o000);

@@ -40,7 +40,7 @@ const DAMAGES: [title: string, damage: (text: string) => string, fault: RegExp][
   ],
 ];
 
-/** Of the secret number alone (RFC 5915): the public key beside it is still that of the certificate. */
+/** Turns only the secret number (RFC 5915): the public key beside it is still that of the certificate. */
 function withAnotherSecret(text: string): string {
   const der = createPrivateKey(text).export({ type: 'pkcs8', format: 'der' });
   const secret = der.indexOf(Buffer.from([0x02, 0x01, 0x01, 0x04, 0x20])) + 5;
@@ -50,7 +50,7 @@ function withAnotherSecret(text: string): string {
   return text.slice(0, text.indexOf('-----BEGIN PRIVATE')) + pem;
 }
 
-/** Of the signature, so that everything can be read as before. */
+/** Turns a bit of the signature, so that everything can be read as before. */
 function withTurnedBit(text: string, at = (der: Buffer): number => der.length - 1): string {
   const pem = /-----BEGIN CERTIFICATE-----\n([^-]+)/.exec(text)?.[1] ?? '';
   const der = Buffer.from(pem, 'base64');

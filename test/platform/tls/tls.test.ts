@@ -20,7 +20,7 @@ import { until } from '../../support/until.ts';
 import { assertOpenssl, newHardwareId, startBench } from './support.ts';
 
 const DAY_MS = 86_400_000;
-/** Of the test clock, which is not that of OpenSSL. */
+/** Time of the test clock, which is not that of OpenSSL. */
 const NOW_MS = Date.UTC(2026, 2, 1, 8);
 const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
   new X509Certificate(tls.serverContext().cert as string);
@@ -251,7 +251,7 @@ describe('renewal', () => {
   });
 });
 
-/** Of a length that OpenSSL no longer takes. */
+/** A certificate with a key that OpenSSL considers too short. */
 async function shortKey(): Promise<{ certificatePem: string; privateKeyPem: string }> {
   const algorithm = {
     name: 'RSASSA-PKCS1-v1_5',

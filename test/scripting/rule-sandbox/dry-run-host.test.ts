@@ -1,4 +1,4 @@
-/** Dry runs in the sandbox's main thread, with real threads and a gateway that notes what it is told. */
+/** Dry runs in the sandbox's main thread, with real threads and a gateway that records its messages. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { STUCK_BOMB } from '../../../scripts/support/script-zoo.ts';

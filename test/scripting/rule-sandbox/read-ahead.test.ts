@@ -1,4 +1,4 @@
-/** What a script reads one after another is asked for together, and is never older than what it was told otherwise. */
+/** Values that a script reads one after another are requested together, and are never older than its other values. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RuleRequest } from '../../../src/protocol/rule-sandbox.ts';

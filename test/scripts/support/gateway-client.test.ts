@@ -11,7 +11,7 @@ import {
   inParallel,
 } from '../../../scripts/support/gateway-client.ts';
 
-/** A client of a server that answers as told; the pauses it takes are noted, not waited for. */
+/** A client of a server with given answers; its pauses are recorded, not waited for. */
 async function clientOf(
   test: TestContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,

@@ -1,4 +1,4 @@
-/** A child program that does what it is told, for the tests of supervision. */
+/** A child program that follows orders, for the tests of supervision. */
 import { execFileSync, spawn } from 'node:child_process';
 import { dlopen } from 'node:ffi';
 import { readFileSync, writeFileSync } from 'node:fs';

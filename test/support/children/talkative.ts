@@ -1,4 +1,4 @@
-/** A child program that logs as many lines as it is told to, and says how many bytes of them wait then. */
+/** A child program that logs a given number of lines, and reports how many bytes of them wait. */
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { createStreamLog } from '../../../src/platform/log/index.ts';
 

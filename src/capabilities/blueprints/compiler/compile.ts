@@ -165,7 +165,7 @@ function normaliseUnits(attribute: CompiledAttribute, ownUnits: ReadonlySet<stri
   if (attribute.auto_scale !== undefined) attribute.auto_scale = attribute.auto_scale.map(canonical);
 }
 
-/** What the manifest lists, each with the revision it conforms to. */
+/** The profiles that the manifest lists, each with the revision it conforms to. */
 function listedProfiles(
   catalogue: ProfileCatalogue,
   ids: readonly string[],

@@ -33,13 +33,16 @@ const DEFAULT_LIMITS: ArchiveLimits = {
 
 const NOT_A_ZIP = 'file is not a zip archive';
 const FILE_TYPE_MASK = 0o170000;
-/** Of the general purpose flags: names are UTF-8. */
+/** Bit of the general purpose flags: names are UTF-8. */
 const UTF8_NAMES = 0x800;
 const SYMBOLIC_LINK = 0o120000;
 const NAME_BYTES_MAX = 1_024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What systems put beside people's files: macOS, Windows, desktops of Linux, network stores, bins and indexes of sticks. */
+/**
+ * Files that systems add beside people's own: macOS, Windows, desktops of Linux, network stores, bins and indexes of
+ * sticks.
+ */
 const OF_SYSTEMS = new RegExp(
   `^(?:${[
     '__MACOSX|\\.DS_Store|\\._.*|\\.AppleDouble|\\.Spotlight-V100|\\.Trashes|\\.fseventsd|\\.TemporaryItems|\\.DocumentRevisions-V100',

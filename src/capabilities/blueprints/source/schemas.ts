@@ -130,7 +130,7 @@ function schemaFault(schema: unknown, path: string, depth: number): string | und
   return undefined;
 }
 
-/** Of the schemas that a list or an object holds. */
+/** The first fault of the schemas that a list or an object holds. */
 function firstFault(holder: object, path: string, depth: number): string | undefined {
   for (const [name, schema] of Object.entries(holder)) {
     const fault = schemaFault(schema, `${path}/${name}`, depth + 1);

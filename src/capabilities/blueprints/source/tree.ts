@@ -46,7 +46,7 @@ export function recordOf<Value>(entries: Iterable<readonly [string, Value]>): Re
   return record;
 }
 
-/** What `compile` makes of each entry of a section, by name. */
+/** The result of `compile` for each entry of a section, by name. */
 export function compiledEntries<Compiled>(
   section: YamlMap,
   compile: (entry: YamlMap, name: string) => Compiled,

@@ -30,7 +30,7 @@ interface ParsedYaml {
   problems: string[];
 }
 
-/** Where the parser's own text would not help an author. */
+/** Replacements for texts of the parser that would not help an author. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'more than one document',
   RESOURCE_EXHAUSTION: 'nested too deeply',
@@ -76,7 +76,7 @@ function hasTooManyTokens(text: string): boolean {
 /** Perhaps beyond 2^53, in any spelling; shorter ones are exact. */
 const INTEGER = /^(?:[-+]?\d{16,400}|0x[\da-fA-F]{14,400}|0o[0-7]{18,400})$/;
 
-/** Not YAML 1.2, but authors use it and other readers know it. */
+/** Merge keys are not in YAML 1.2, but authors use them and other readers know them. */
 const MERGE_KEY = '<<';
 
 class Converter {
@@ -85,7 +85,7 @@ class Converter {
   readonly #lines: LineCounter;
   /** Anchored nodes seen so far, in document order; a later anchor of the same name replaces the earlier. */
   readonly #anchors = new Map<string, { value: YamlValue; nodes: number }>();
-  /** Nodes of the expanded document, aliases counted with all they stand for. */
+  /** Nodes of the expanded document; an alias counts with all nodes that it repeats. */
   #nodes = 0;
 
   constructor(fileName: string, lines: LineCounter) {

@@ -1,4 +1,4 @@
-/** What a script defines itself: names, members of tables, and which names stand for one value only. */
+/** Definitions of a script: names, members of tables, and names that have one value only. */
 import type { Token } from './tokens.ts';
 
 /** `a, b = …`: where each name stands, and the first token after the sign. */
@@ -10,7 +10,7 @@ interface Assignment {
 export interface Definitions {
   /** How often each name gets a value. */
   names: ReadonlyMap<string, number>;
-  /** Of any table. */
+  /** Members of any table. */
   members: ReadonlySet<string>;
   /** In the order of the script. */
   assignments: readonly Assignment[];

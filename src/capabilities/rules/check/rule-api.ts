@@ -43,7 +43,7 @@ const ONLY: Readonly<Record<Runtime, Partial<Record<string, string>>>> = {
   },
 };
 
-/** Of devices, and of their telemetry. */
+/** Methods and attributes of devices and their telemetry. */
 const OF_DEVICE = {
   both: `id slug name type telemetry online/0-0 implements/0-0 property/1-1 execute_command/1-3 execute/1-3`,
   telemetry: 'now/1-2 avg/2-2 min/2-2 max/2-2',
@@ -92,5 +92,5 @@ function apiOf(runtime: Runtime): RuleApi {
   };
 }
 
-/** What scripts of each runtime may call. */
+/** Functions that scripts of each runtime may call. */
 export const RULE_API: Readonly<Record<Runtime, RuleApi>> = { V1: apiOf('V1'), V3: apiOf('V3') };

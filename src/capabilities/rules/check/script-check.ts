@@ -31,7 +31,7 @@ export interface KnownSite {
 
 type Kind = 'attribute' | 'property' | 'command';
 
-/** What a name stands for. */
+/** The value of a name. */
 type Value =
   | { kind: 'text'; text: string }
   | { kind: 'library'; name: string }
@@ -46,7 +46,7 @@ interface Call {
   after: number;
 }
 
-/** What the first argument of a function is the name of. */
+/** Kind of name that the first argument of a function is. */
 const NAMED: Readonly<Record<string, Kind>> = {
   now: 'attribute',
   avg: 'attribute',
@@ -173,7 +173,7 @@ class ScriptCheck {
     return goesOn ? { value: undefined, after: this.#tokens.length } : { value, after };
   }
 
-  /** A text, or a name that stands for one. */
+  /** A text, or a name with a text as its only value. */
   #textAt(at: number): string | undefined {
     const token = this.#tokens[at];
     if (token?.kind === 'text') return token.value;

@@ -2,7 +2,7 @@
 
 export interface Token {
   kind: 'name' | 'keyword' | 'text' | 'number' | 'sign';
-  /** Of a text: what is between its quotes; undefined when it has escapes. */
+  /** Content of a text between its quotes; undefined when it has escapes. */
   value: string | undefined;
   /** The first line is 1. */
   line: number;

@@ -104,7 +104,7 @@ export class CommandChannel {
     if (message.topic === `${this.#topic}/requests`) await this.#requests.take(message);
   }
 
-  /** Commands go on although the broker refuses answers. */
+  /** A broker that refuses answers does not stop commands. */
   async #answer(payload: string): Promise<void> {
     try {
       await this.#client.publish({ topic: `${this.#topic}/responses`, payload, isRetained: false });

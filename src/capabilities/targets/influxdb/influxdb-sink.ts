@@ -173,7 +173,7 @@ export class InfluxdbSink implements Sink {
       const middle = Math.ceil((from + to) / 2);
       const isFirstTaken = await this.#sendLines(from, middle, work);
       const isSecondTaken = await this.#sendLines(middle, to, work);
-      // Otherwise a single line was too large.
+      // The samples were taken, except for single lines that are too large.
       if (isTooLarge && isFirstTaken && isSecondTaken) this.#noteTaken(from, middle, to);
       return false;
     }

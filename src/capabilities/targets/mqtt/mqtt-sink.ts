@@ -131,7 +131,7 @@ export class MqttSink implements Sink {
     return sent;
   }
 
-  /** What is never taken, while other messages are, counts as refused. */
+  /** A message that is never taken while others are counts as refused. */
   async #publish(message: SampleMessage, sent: Sent): Promise<void> {
     try {
       await this.#options.client.publish(message);

@@ -6,7 +6,7 @@ import type { CompiledAttribute } from '../../blueprints/index.ts';
 import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples } from '../model.ts';
 
-/** What was published about a device, and so what a host knows about it. */
+/** The published form of a device, which the host knows. */
 export interface PublishedDevice {
   readonly slug: string;
   /** Metrics of its last birth message; undefined when the host takes the device for dead. */

@@ -56,7 +56,7 @@ export class SparkplugSink implements Sink {
   readonly #options: SparkplugSinkOptions;
   readonly #client: MqttClient;
   readonly #unsubscribe: (() => void)[];
-  /** One publication at a time, because the sequence number tells the host what it missed. */
+  /** One publication at a time, because the sequence number shows gaps to the host. */
   readonly #queue = new SerialQueue();
   /** Number of the connection (bdSeq): a host matches deaths with births by it. */
   #session: number;

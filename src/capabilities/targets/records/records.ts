@@ -41,7 +41,7 @@ export interface ReadRecords {
 interface RecordsOptions {
   store: ChangeStore;
   sources: RecordSources;
-  /** Of state.db. */
+  /** Group commit of state.db. */
   commits: GroupCommit;
   /** Changes kept of each content; older ones are deleted. */
   kept: number;

@@ -13,7 +13,7 @@ import type { Device } from '../../devices/index.ts';
 export interface ReportedAlerts {
   /** By name: time of the measurement that says so, and the least role that may read it. */
   raised: ReadonlyMap<string, { readonly sinceS: EpochS; readonly readRole: Role }>;
-  /** Of the newest value that reports alerts. */
+  /** Time of the newest value that reports alerts. */
   timestampS: EpochS;
 }
 

@@ -138,7 +138,7 @@ export function declaredAttribute(
 const RESERVED = new Set<string>([ALERTS_KEY, ALERT_DETAILS_KEY]);
 
 /**
- * It declares nothing, or says `.platform.silently_drop_unknown_telemetry: true`
+ * The manifest declares nothing, or has `.platform.silently_drop_unknown_telemetry: true`
  * (docs/interface/mqtt-devices.md#telemetry).
  */
 function isSilent(manifest: CompiledManifest): boolean {

@@ -37,7 +37,7 @@ export interface IncomingMessage {
   device: Device;
   body: Record<string, unknown>;
   receivedAtMs: EpochMs;
-  /** From the gateway or a module, about itself: nobody waits until it is stored. */
+  /** True for values of the gateway or a module about itself, whose storage is not awaited. */
   isOwn?: boolean;
 }
 

@@ -268,7 +268,7 @@ export class Intake {
     }
   }
 
-  /** Requests a commit that nobody waits for; the journal counts refusals. */
+  /** Requests a commit that no caller waits for; the journal counts refusals. */
   #request(sizeBytes: number): void {
     if (sizeBytes === 0) return;
     this.#parts?.journal?.commits.request(sizeBytes).catch((error: unknown) => {

@@ -143,7 +143,7 @@ export class LatestValue implements Latest {
     // A clock that was behind made it look younger.
     if (this.#isEarlierRun) this.#ageMs += Math.max(0, jumpMs);
     if (this.#isEarlierRun || !this.#isReceipt) return false;
-    // Not its time plus the jump: jumps before the clock was set did not move it.
+    // The time is taken from the age, not shifted by the jump: jumps before the clock was set did not move it.
     this.timestampS = Math.floor((clock.wallMs() - this.ageMs(clock.monotonicMs())) / 1_000);
     return true;
   }

@@ -82,7 +82,7 @@ export class LatestValues {
     return { timestampS, value, ageMs: latest.ageMs(this.#clock.monotonicMs()) };
   }
 
-  /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
+  /** Alerts of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
   alerts(device: Device): ReportedAlerts | undefined {
     const raised = new Map<string, { sinceS: EpochS; readRole: Role }>();
     let newestS: EpochS | undefined;

@@ -1,4 +1,4 @@
-/** Alerts, and who is told of them. In German. */
+/** Alerts and notifications, in German. */
 import type { en } from '../en.ts';
 
 export const alerts: typeof en.alerts = {

@@ -1,4 +1,4 @@
-/** What is expected of today and tomorrow. In German. */
+/** Forecast of today and tomorrow. In German. */
 import type { enLater } from '../en-later.ts';
 
 const LIST = new Intl.ListFormat('de-DE', { type: 'conjunction' });

@@ -359,7 +359,7 @@ const names: Readonly<Record<string, string>> = {
   'address of the battery': 'Adresse der Batterie',
   'the device does not answer.': 'Das Gerät antwortet nicht.',
   'the device answers some requests only.': 'Das Gerät beantwortet nur einen Teil der Anfragen.',
-  // What commands say of themselves
+  // Descriptions of commands.
   'price at the exchange in the running hour, without taxes and fees.':
     'Börsenpreis der laufenden Stunde, ohne Steuern und Abgaben.',
   'price of the running hour with taxes, of the first home.':
@@ -390,7 +390,7 @@ const names: Readonly<Record<string, string>> = {
   'of the web page; empty without.': 'Der Webseite; leer, wenn es keines gibt.',
 };
 
-/** What a value is, where the same word as a name may mean something else. */
+/** States, where the same word as a name may mean something else. */
 const states: Readonly<Record<string, string>> = {
   stop: 'Stopp',
   'charger only': 'Nur laden',
@@ -479,5 +479,5 @@ function inGerman(text: string, tables: readonly Readonly<Record<string, string>
 
 /** A name or sentence of a manifest; what is not known stays as it is. */
 export const nameInGerman = (text: string): string => inGerman(text, [names]);
-/** The same of a state. */
+/** The same for a state. */
 export const stateInGerman = (text: string): string => inGerman(text, [states]);

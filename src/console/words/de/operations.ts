@@ -1,4 +1,4 @@
-/** What was done, as the activity names it, by the name of the operation in the interface. In German. */
+/** Names of operations for the activity, by their name in the interface. In German. */
 
 type Texts = Readonly<Record<string, string | undefined>>;
 

@@ -9,7 +9,7 @@ const HOLE = /\{\d\}|<\d>/g;
 interface Reader {
   text: RegExp;
   german: string;
-  /** Without words of its own it says only what is put into it. */
+  /** A sentence without words of its own only has its parts. */
   isBare: boolean;
   letters: number;
 }
@@ -76,5 +76,5 @@ export const inGerman = (text: string): string =>
     .map((part) => known(part) ?? named(part))
     .join(' ');
 
-/** Of a log of a device or rule, where most is not of the gateway. */
+/** Words for the log of a device or rule, where most entries are not the gateway's own. */
 export const logInGerman = (text: string): string => known(text, LOG_READERS) ?? text;

@@ -93,7 +93,7 @@ export const ofLogs: Readonly<Record<string, string>> = {
   'on_update of "{1}" of device "{2}" waits in vain: the device was deleted':
     'on_update von „{1}“ des Geräts „{2}“ wartet vergeblich: Das Gerät wurde gelöscht',
 
-  // Of commands.
+  // Sentences about commands.
   'The device did not answer within {1} s.': 'Das Gerät hat nicht innerhalb von {1} s geantwortet.',
   'The gateway was stopped before the device answered.':
     'Das Gateway wurde beendet, bevor das Gerät geantwortet hat.',

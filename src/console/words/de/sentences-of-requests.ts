@@ -1,4 +1,4 @@
-/** What is wrong with a request, as `sentences.ts` has sentences. What follows a field goes on behind its name. */
+/** Faults of a request, in the form of `sentences.ts`. A fault of a field continues the field's name. */
 export const ofRequests: Readonly<Record<string, string>> = {
   'Field "{1}" <2>.': 'Feld „{1}“ <2>.',
   'Field "{1}": attribute "{2}" <3>.': 'Feld „{1}“: Wert „{2}“ <3>.',

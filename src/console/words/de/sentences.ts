@@ -260,7 +260,7 @@ export const sentences: Readonly<Record<string, string>> = {
   'This gateway was not installed by its package, or keeps its data elsewhere, so nobody would install an upload. Update it as it was installed.':
     'Dieses Gateway wurde nicht aus seinem Paket installiert, oder seine Daten liegen woanders. Aktualisieren Sie es so, wie es installiert wurde.',
 
-  // What cannot be done now.
+  // Refusals because of the present state.
   'The gateway is starting.': 'Das Gateway startet.',
   'The gateway is stopping.': 'Das Gateway wird beendet.',
   'The caller went away before the answer was complete.': 'Die Anfrage wurde abgebrochen.',

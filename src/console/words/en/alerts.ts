@@ -1,4 +1,4 @@
-/** Alerts, and who is told of them. */
+/** Alerts and notifications. */
 import type { Piece } from '../piece.ts';
 
 export const alerts = {

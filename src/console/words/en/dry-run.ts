@@ -1,4 +1,4 @@
-/** What a rule would have done on what was recorded. */
+/** Effects of a rule on recorded telemetry. */
 import type { Piece } from '../piece.ts';
 
 export const dryRun = {

@@ -1,4 +1,4 @@
-/** What is expected of today and tomorrow. */
+/** Forecast of today and tomorrow. */
 
 const LIST = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 

@@ -15,7 +15,7 @@ export const values = {
   lua: 'Lua device',
   module: 'Communication module',
   hardwareModule: 'Hardware module',
-  /** Of groups of values, by the first word of their names; where nothing stands here, that word. */
+  /** Names of groups of values by their first word; a word without a name here is shown as it is. */
   groups: {} as Readonly<Record<string, string>>,
   /** A name or sentence of a manifest, and a state that it lists. */
   ofProfile: (text: string): string => text,

@@ -1,4 +1,4 @@
-/** What every script has: Lua's own functions, fitted to waiting and to the habits of 5.3, and `require`. */
+/** Functions of every script: Lua's own, fitted to waiting and to the habits of 5.3, and `require`. */
 import { KEPT, type Library } from '../stack.ts';
 
 /**
@@ -137,7 +137,7 @@ end
 return part
 `;
 
-/** Of `math`: deprecated in 5.3, but there. */
+/** Functions of `math` that Lua 5.3 deprecates but has. */
 const OLD_MATH = String.raw`
 local part = {}
 for name, compute in next, {
@@ -185,7 +185,7 @@ end
 return part
 `;
 
-/** What a script must not have is removed, what is left is changed as far as it has to be. */
+/** Functions that a script must not have are removed; others are changed as far as needed. */
 export const BASE_LIBRARY: Library = {
   name: 'base',
   parts: { coroutines: COROUTINES, loading: LOADING, old_math: OLD_MATH, bitwise: BITWISE },

@@ -54,7 +54,7 @@ interface Job {
   /** Values of an event that came while the function still ran; only the newest are kept. */
   next: HostResult | undefined;
   onRemoved: (() => void) | undefined;
-  /** What events last brought; null: it runs by a schedule. */
+  /** The last result of events; null: it runs by a schedule. */
   last: HostResult | undefined | null;
 }
 

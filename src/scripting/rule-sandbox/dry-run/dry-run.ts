@@ -72,7 +72,7 @@ class DryRun {
       monotonicMs: () => options.clock.monotonicMs(),
       processorMs: options.processorMs,
       scheduler: this.#scheduler(),
-      // Nothing else runs in this thread whose timers it could share.
+      // No other timers in this thread could be shared.
       limits: { ...limits.lua, timerSlackPermille: 0 },
       // The same every time, so that the same dry run gives the same answer.
       seed: () => [1n, 2n],

@@ -1,6 +1,6 @@
 /**
- * Outputs in a dry run: nobody else asks, so what the script asks for holds. Its command is noted when it is another than
- * the one before, and the safe one when it asks no more.
+ * Outputs in a dry run: there are no other rules, so the script's request holds. Its command is noted when it changes,
+ * and the safe one when the script asks no more.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordedResults } from '../../../protocol/dry-run.ts';

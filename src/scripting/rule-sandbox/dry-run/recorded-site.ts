@@ -208,7 +208,7 @@ export class RecordedSite {
     return answer;
   }
 
-  /** Nothing is sent; as many as in the hours of the period are taken. */
+  /** Takes as many notifications as in the hours of the period, and sends none. */
   #notify(parameters: RuleMethods['notify']): RuleAnswer {
     const { clock, limits, notes } = this.#options;
     if (this.#notifications.take(clock.monotonicMs())) {
