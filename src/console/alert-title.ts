@@ -1,6 +1,6 @@
 /** Titles of alerts. */
 import { type LiveDevice, liveDevice } from './live.ts';
-import { isOfBox } from './own-manifest.ts';
+import { isOfBox } from './translated-manifest.ts';
 import { say } from './words/index.ts';
 
 interface KeptAlert {

@@ -1,7 +1,7 @@
 /** Calls of the HTTP API, as any client makes them; the login is in a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
 import type { DurationMs } from '../lib/time.ts';
-import { Faults } from './faults.ts';
+import { Faults } from './input-faults.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import type { Problem } from './shapes.ts';
 import { say } from './words/index.ts';

@@ -4,7 +4,7 @@ import './browser-check.ts';
 import { type ComponentChildren, type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAway, isConnected, obstacle } from './connection.ts';
-import { changesElsewhere } from './elsewhere.ts';
+import { remoteChangeCount } from './remote-changes.ts';
 import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
@@ -183,7 +183,7 @@ function Console() {
   // Without its name the site is called as the product.
   useStored(loadSite);
   // Somebody may have given this user another name or role.
-  useFollow(changesElsewhere, () => void confirm());
+  useFollow(remoteChangeCount, () => void confirm());
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skipToContent}>

@@ -1,5 +1,5 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
-import { Faults } from './faults.ts';
+import { Faults } from './input-faults.ts';
 import { mapped } from '../lib/members.ts';
 import type { Argument } from './shapes.ts';
 import { textOfNumber, typedNumber } from './typed-number.ts';

@@ -8,10 +8,10 @@ import { callFor, isNotFound, noteLineBack, noteLineLost } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { type KnownValue, setValue } from './known-value.ts';
-import { changesElsewhere, commandsElsewhere, noteElsewhere } from './elsewhere.ts';
-import { lookForOtherConsole } from './other-console.ts';
+import { remoteChangeCount, remoteCommandCount, noteRemoteChange } from './remote-changes.ts';
+import { lookForNewConsole } from './console-version.ts';
 import { askManifests, forgetManifests, manifestOf } from './manifests.ts';
-import { asSaid } from './own-manifest.ts';
+import { translatedManifest } from './translated-manifest.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
 import { Polling } from './polling.ts';
@@ -93,10 +93,10 @@ export function startLive(): () => void {
       // It was sent on the connection that was lost.
       loading = undefined;
       if (isAway.value) {
-        void lookForOtherConsole();
+        void lookForNewConsole();
         // Another tab may have logged in somebody else meanwhile, or the role may be a lower one.
         void confirm();
-        changesElsewhere.value += 1;
+        remoteChangeCount.value += 1;
       }
       isConnected.value = true;
       isAway.value = false;
@@ -206,7 +206,7 @@ async function note(device: Device): Promise<LiveDevice> {
   const isOther = before?.device.blueprint_id !== device.blueprint_id;
   live.device = { ...(isOther ? {} : before?.device), ...device };
   known.set(device.id, live);
-  const manifest = asSaid(await manifestOf(device), device);
+  const manifest = translatedManifest(await manifestOf(device), device);
   // It may have got another blueprint since.
   if (live.device.blueprint_id === device.blueprint_id) live.manifest = manifest;
   changed.add(live);
@@ -337,7 +337,7 @@ function alertsBefore({ device, manifest, values }: LiveDevice, name: string): u
 }
 
 function takeChange({ change, device_id: id }: Extract<MonitorMessage, { change: unknown }>): void {
-  noteElsewhere(change === 'COMMAND' ? commandsElsewhere : changesElsewhere);
+  noteRemoteChange(change === 'COMMAND' ? remoteCommandCount : remoteChangeCount);
   if (change === 'DEVICE' && id !== undefined) reloadSoon(known.has(id) ? id : 'all');
 }
 

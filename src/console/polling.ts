@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { callFor, NoAnswer } from './api.ts';
 import { isAway, isConnected, obstacle } from './connection.ts';
-import { changesElsewhere } from './elsewhere.ts';
+import { remoteChangeCount } from './remote-changes.ts';
 
 const POLL_INTERVAL_MS = 10_000;
 
@@ -59,7 +59,7 @@ export class Polling {
     isAway.value = !isThere;
     if (!isThere) return;
     polls.value += 1;
-    changesElsewhere.value += 1;
+    remoteChangeCount.value += 1;
   }
 }
 

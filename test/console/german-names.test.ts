@@ -108,8 +108,8 @@ describe('German names', () => {
         document: own({ documentElement: { lang: '' }, addEventListener: () => undefined }),
         localStorage: own({ getItem: () => 'de' }),
       });
-      const { asSaid } = await import('./own-manifest.ts');
-      console.log(JSON.stringify(asSaid(${JSON.stringify(manifest)}, { type: 'LUA' })));
+      const { translatedManifest } = await import('./own-manifest.ts');
+      console.log(JSON.stringify(translatedManifest(${JSON.stringify(manifest)}, { type: 'LUA' })));
     `;
     const { stdout } = await promisify(execFile)(
       process.execPath,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { operations } from '../../src/console/words/de/operations.ts';
 import { BY_SENTENCE, refusals } from '../../src/console/words/de/refusals.ts';
-import { inGerman, logInGerman } from '../../src/console/words/de/said.ts';
+import { inGerman, logInGerman } from '../../src/console/words/de/translate.ts';
 import { sentences } from '../../src/console/words/de/sentences.ts';
 import { ofLogs } from '../../src/console/words/de/sentences-of-logs.ts';
 import { listedCodes } from '../support/error-codes.ts';
@@ -243,10 +243,10 @@ test('the manifests of the box and its module are translated whole', async () =>
     (name) => parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest,
   );
   const script = `${LANGUAGE}
-    const { asSaid } = await import('./own-manifest.ts');
+    const { translatedManifest } = await import('./own-manifest.ts');
     const manifests = ${JSON.stringify(manifests)};
     console.log(JSON.stringify({
-      said: manifests.map((manifest) => asSaid(manifest, { type: 'GATEWAY' })),
+      said: manifests.map((manifest) => translatedManifest(manifest, { type: 'GATEWAY' })),
       words: say.ofBox,
     }));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../src/platform/clock/index.ts';
 import { startCallers } from '../world/callers.ts';
 import { createHistoryImport, type HistoryImport, HISTORY_OPTIONS } from '../world/history-import.ts';
-import { HouseworkWatch } from '../world/housework.ts';
+import { StoreActivityWatch } from '../world/store-activity.ts';
 import type { Problem } from '../world/journal.ts';
 import { People } from '../world/people.ts';
 import { type Verdict, verify } from '../world/verify.ts';
@@ -75,7 +75,7 @@ export class Box {
   #world: PopulatedWorld | undefined;
   #people: People | undefined;
   #historyImport: HistoryImport | undefined;
-  #housework: HouseworkWatch | undefined;
+  #housework: StoreActivityWatch | undefined;
   #stopCallers: (() => Promise<void>) | undefined;
 
   private constructor(options: BoxOptions, home: GatewayHome) {
@@ -164,7 +164,7 @@ export class Box {
     return this.#historyImport;
   }
 
-  get housework(): HouseworkWatch {
+  get housework(): StoreActivityWatch {
     if (!this.#housework) throw new Error('no gateway was started');
     return this.#housework;
   }
@@ -173,7 +173,7 @@ export class Box {
   #start(flags: readonly string[] = [], environment: Record<string, string> = {}): void {
     const home = { ...this.home, environment: { ...this.home.environment, ...environment } };
     this.#gateway = startGateway(home, this.clock, [...this.flags(), ...flags]);
-    this.#housework = new HouseworkWatch(this.home.logFile);
+    this.#housework = new StoreActivityWatch(this.home.logFile);
   }
 
   /** After an end: the next run. Resolves with the time until it serves. */

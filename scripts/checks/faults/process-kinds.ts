@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { HOUSEWORK, type Housework } from '../world/housework.ts';
+import { STORE_ACTIVITIES, type StoreActivity } from '../world/store-activity.ts';
 import type { Problem } from '../world/journal.ts';
 import { programsCheck } from '../world/programs.ts';
 import { createGatewayHome } from '../../support/gateway-process.ts';
@@ -45,7 +45,7 @@ export const PROCESS_KINDS: readonly FaultKind[] = [
       return [];
     },
   },
-  ...HOUSEWORK.map((housework): FaultKind => ({
+  ...STORE_ACTIVITIES.map((housework): FaultKind => ({
     name: `kill-${housework}`,
     about: `SIGKILL while the telemetry store is at its ${housework}, with old telemetry coming in.`,
     run: (box) => killAtHousework(box, housework),
@@ -109,7 +109,7 @@ async function killAndRestart(box: Box, mayHaveEnded = false): Promise<Problem[]
 }
 
 /** Resolves at the housework, or when it does not come to it; a kill is a kill all the same. */
-async function killAtHousework(box: Box, housework: Housework): Promise<Problem[]> {
+async function killAtHousework(box: Box, housework: StoreActivity): Promise<Problem[]> {
   const { clock, random } = box;
   const until = async (isSo: () => boolean): Promise<void> => {
     const deadlineMs = clock.monotonicMs() + HOUSEWORK_TIMEOUT_MS;

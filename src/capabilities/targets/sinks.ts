@@ -1,7 +1,7 @@
 /** Opens the sink of a target. It connects when the first sample is sent. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
-import { DatedPieces } from '../../platform/files/index.ts';
+import { DatedFiles } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
 import type { Device } from '../devices/index.ts';
 import { FolderSink } from './folder/folder-sink.ts';
@@ -36,7 +36,7 @@ function folderSink(
   { clock, limits, dataDir }: TargetParts,
 ): Sink {
   const { pieceBytes, openFilesMax } = limits;
-  const pieces = new DatedPieces({
+  const pieces = new DatedFiles({
     folder: settings.path,
     dataDir,
     isMountExpected: settings.isMount,

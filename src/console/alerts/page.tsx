@@ -8,7 +8,7 @@ import { polls } from '../polling.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { liveDevice, liveDevices, statusVersion } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
-import { isOfBox } from '../own-manifest.ts';
+import { isOfBox } from '../translated-manifest.ts';
 import { momentText } from '../format.ts';
 import { edgesOf, periodAt } from '../period.ts';
 import { SIGN } from '../parts/value.tsx';
@@ -26,7 +26,7 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
-import { partOf, type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { partOf, type Tab, tabAt, Tabs } from '../ui/page-components.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage, Device } from '../shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';

@@ -19,7 +19,7 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
-import { Code, Fact } from '../ui/page-pieces.tsx';
+import { Code, Fact } from '../ui/page-components.tsx';
 import { type useTyped, useTypedOver } from '../ui/typed.ts';
 import { say } from '../words/later.ts';
 

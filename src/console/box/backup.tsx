@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { callForFile } from '../api.ts';
 import { Card, Form, useAction } from '../ui.tsx';
-import { download } from '../ui/page-pieces.tsx';
+import { download } from '../ui/page-components.tsx';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { say } from '../words/later.ts';
 

@@ -4,7 +4,7 @@ import { liveDevices, statusVersion } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import type { Health } from '../shapes.ts';
 import { Card, Notice } from '../ui.tsx';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import { say } from '../words/later.ts';
 
 export function CertificatesCard({ health }: { health: Health | undefined }) {

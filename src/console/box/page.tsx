@@ -9,7 +9,7 @@ import { UNCOUNTED } from '../devices/roles.ts';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
 import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useStored } from '../ui.tsx';
-import { Fact, partOf, tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { Fact, partOf, tabAt, Tabs } from '../ui/page-components.tsx';
 import { BackupCard } from './backup.tsx';
 import { BackupPlanCard } from './backup-plan.tsx';
 import { CertificatesCard } from './certificates.tsx';

@@ -4,7 +4,7 @@ import { attributeTitle, momentText, showValue } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { askManifests, manifestOf } from '../manifests.ts';
 import { mainValues } from '../main-values.ts';
-import { asSaid, isOfBox } from '../own-manifest.ts';
+import { translatedManifest, isOfBox } from '../translated-manifest.ts';
 import { givenTexts, stateText } from '../parts/executions.tsx';
 import { may } from '../session.ts';
 import { loadSite } from '../site-name.ts';
@@ -83,7 +83,7 @@ export async function readProtocol(onProgress: (read: number, all: number) => vo
   const devices = [...found.filter((one) => !isOfBox(one)), ...found.filter(isOfBox)];
   askManifests(devices);
   const manifests = await Promise.all(
-    devices.map(async (device) => asSaid(await manifestOf(device), device)),
+    devices.map(async (device) => translatedManifest(await manifestOf(device), device)),
   );
   const latest = await readLatest(devices, manifests);
   const read: ProtocolDevice[] = [];

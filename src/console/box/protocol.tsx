@@ -7,7 +7,7 @@ import { textOfNumber } from '../typed-number.ts';
 import { site } from '../site-name.ts';
 import { Button, Card, ErrorNotice, Loading, PageHead, useAnswer } from '../ui.tsx';
 import { adoptStyles } from '../ui/late-styles.ts';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import {
   blueprintText,
   type Line,

@@ -3,7 +3,7 @@ import { showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
 import { Card, Notice } from '../ui.tsx';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import { say } from '../words/later.ts';
 import { limitText } from './limit-text.ts';
 

@@ -8,7 +8,7 @@ import { type SentFile, SentFileProgress } from '../parts/sent-file.tsx';
 import { may } from '../session.ts';
 import type { Update } from '../shapes.ts';
 import { AskButton, Awaited, Button, Card, ErrorNotice, Notice, useAction, useStored } from '../ui.tsx';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import { sendFile } from './file-upload.ts';
 import { notesBlocks } from './release-notes.ts';
 import { say } from '../words/later.ts';

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { liveDevices, loadDevices, type LiveDevice, statusVersion } from '../live.ts';
-import { isOfBox } from '../own-manifest.ts';
+import { isOfBox } from '../translated-manifest.ts';
 import { Card, Empty, ErrorNotice, PageHead, useAction } from '../ui.tsx';
 import { say } from '../words/later.ts';
 import { RoomInput } from './room-field.tsx';

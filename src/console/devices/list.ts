@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { compareNames } from '../by-name.ts';
 import { typeName } from '../format.ts';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import type { LiveDevice } from '../live.ts';
 import { isBlank } from '../main-values.ts';
 import { say } from '../words/index.ts';
@@ -45,7 +45,7 @@ function isTroubled(live: LiveDevice): boolean {
 
 function fits(live: LiveDevice, { text, kind, profile, room, status }: ListView): boolean {
   const { name, slug, implemented_profiles: profiles } = live.device;
-  if (!isFound(`${name} ${slug}`, text)) return false;
+  if (!matchesSearch(`${name} ${slug}`, text)) return false;
   if (kind !== '' && kindOf(live) !== kind) return false;
   if (profile !== '' && !profiles.includes(profile)) return false;
   if (room !== '' && live.device.room !== room) return false;

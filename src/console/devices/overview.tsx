@@ -4,7 +4,7 @@ import { isConnected } from '../connection.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
-import { isOfBox } from '../own-manifest.ts';
+import { isOfBox } from '../translated-manifest.ts';
 import { DeviceSign } from './device-sign.tsx';
 import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';

@@ -1,5 +1,5 @@
 /** Which role of energy a device has, by what the site counts. Pure. */
-import { isOfBox } from '../own-manifest.ts';
+import { isOfBox } from '../translated-manifest.ts';
 import type { Device } from '../shapes.ts';
 import { ENERGY_ROLES, type PowerNow, type Role, type Source as SourceOnWire } from '../site/energy.ts';
 

@@ -1,6 +1,6 @@
 /** The head of the history pages with its two tabs. */
 import { PageHead } from '../ui.tsx';
-import { partOf, tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { partOf, tabAt, Tabs } from '../ui/page-components.tsx';
 import { say } from '../words/index.ts';
 
 /** In the address, in place of a time range. */

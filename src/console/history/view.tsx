@@ -22,7 +22,7 @@ import {
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
-import { download } from '../ui/page-pieces.tsx';
+import { download } from '../ui/page-components.tsx';
 import type { Chosen } from './chosen.ts';
 import { Chips, Figures, keyOf, ValueCard } from './chips.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';

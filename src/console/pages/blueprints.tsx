@@ -1,7 +1,7 @@
 /** Blueprints: upload with all validation errors, list, download. */
 import { useState } from 'preact/hooks';
 import { call, callFor, callForFile, path, remove } from '../api.ts';
-import { Faults } from '../faults.ts';
+import { Faults } from '../input-faults.ts';
 import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
@@ -21,7 +21,7 @@ import {
   useAnswer,
   useStored,
 } from '../ui.tsx';
-import { Code } from '../ui/page-pieces.tsx';
+import { Code } from '../ui/page-components.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/later.ts';
 

@@ -4,7 +4,7 @@ import { attributeTitle } from '../format.ts';
 import { HistoryView } from '../history/view.tsx';
 import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import { FindValue } from '../parts/find-value.tsx';
 import { useDevice } from '../parts/whole-device.ts';
 import { say } from '../words/index.ts';
@@ -19,7 +19,7 @@ export function ChartTab({ live }: { live: LiveDevice }) {
   const [text, setText] = useState('');
   const titleOf = (name: string): string => attributeTitle(name, manifest?.telemetry[name]);
   // A chosen value is always listed, so that it can be removed.
-  const shown = names.filter((name) => chosen.includes(name) || isFound(titleOf(name), text));
+  const shown = names.filter((name) => chosen.includes(name) || matchesSearch(titleOf(name), text));
   return (
     <HistoryView
       chosen={chosen.map((attribute) => ({ live, attribute }))}

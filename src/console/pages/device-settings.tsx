@@ -21,7 +21,7 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import { useTypedOver } from '../ui/typed.ts';
 import type { ConnectionConfiguration, Device, LibraryUpdate } from '../shapes.ts';
 import { say } from '../words/index.ts';

@@ -6,7 +6,7 @@ import type { LiveDevice } from '../live.ts';
 import { DeviceControls } from '../devices/quick-controls.tsx';
 import { bestFirst, type Counted } from '../devices/roles.ts';
 import { groupValues, mainValues } from '../main-values.ts';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import { FindValue } from '../parts/find-value.tsx';
 import { Sparkline, useScales, WithSparklines } from '../parts/sparkline.tsx';
 import { UNDECLARED, Value } from '../parts/value.tsx';
@@ -14,7 +14,7 @@ import { useDevice, usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import type { Device, Manifest } from '../shapes.ts';
 import { Card, Empty } from '../ui.tsx';
-import { Fact } from '../ui/page-pieces.tsx';
+import { Fact } from '../ui/page-components.tsx';
 import { Hero } from './device-hero.tsx';
 import { say } from '../words/index.ts';
 
@@ -27,7 +27,9 @@ export function ValuesTab({ live, counted }: { live: LiveDevice; counted: Counte
   const all = manifest ? groupValues(manifest) : [];
   const [text, setText] = useState('');
   const groups = all.flatMap(({ title, names }) => {
-    const found = names.filter((name) => isFound(attributeTitle(name, manifest?.telemetry[name]), text));
+    const found = names.filter((name) =>
+      matchesSearch(attributeTitle(name, manifest?.telemetry[name]), text),
+    );
     return found.length > 0 ? [{ title, names: found }] : [];
   });
   const names = manifest ? heroNames(live, manifest, counted) : [];

@@ -1,7 +1,7 @@
 /** The list of changes and commands, with their authors. */
 import { useState } from 'preact/hooks';
 import { callForList } from '../api.ts';
-import { commandsElsewhere } from '../elsewhere.ts';
+import { remoteCommandCount } from '../remote-changes.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
 import { Awaited, Button, Card, useFollow, useStored } from '../ui.tsx';
@@ -19,7 +19,7 @@ export function ActivityCard() {
     () => callForList<AuditEntry>('/v3/audit', 'entries', limit),
     [limit],
   );
-  useFollow(commandsElsewhere, follow);
+  useFollow(remoteCommandCount, follow);
   return (
     <Card
       title={say.access.activity}

@@ -1,7 +1,7 @@
 /** The connection configuration of a device. It is shown only once, so it can be saved as a file. */
 import { useState } from 'preact/hooks';
 import { Button, InputField, Notice } from '../ui.tsx';
-import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';
+import { Code, CopyButton, download, Fact } from '../ui/page-components.tsx';
 import { encodeScript } from '../script-text.ts';
 import type { ConnectionConfiguration } from '../shapes.ts';
 import { say } from '../words/later.ts';

@@ -1,7 +1,7 @@
 /** The outcome of commands. */
 import { useState } from 'preact/hooks';
 import { callForList, path } from '../api.ts';
-import { commandsElsewhere } from '../elsewhere.ts';
+import { remoteCommandCount } from '../remote-changes.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
@@ -51,7 +51,7 @@ export function Executions({ live }: { live: LiveDevice }) {
     // Executions under way are read again until they end.
     (known) => (known?.items.some(mayChange) === true ? OPEN_REFRESH_MS : REFRESH_MS),
   );
-  useFollow(commandsElsewhere, follow);
+  useFollow(remoteCommandCount, follow);
   return (
     <Card
       title={say.devices.executions}

@@ -1,11 +1,11 @@
 /** The log of a device or a rule, live. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import { isAway, isConnected } from '../connection.ts';
 import { polls } from '../polling.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Select, useAction, useAnswer } from '../ui.tsx';
-import { download } from '../ui/page-pieces.tsx';
+import { download } from '../ui/page-components.tsx';
 import { Search } from '../ui/search.tsx';
 import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -123,7 +123,7 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
   const [least, setLeast] = useState('debug');
   const [text, setText] = useState('');
   const { shown, isRead, isPaused, pause, isEnd, older, error } = useLog(source, least);
-  const found = shown.filter(({ message }) => isFound(say.frame.logged(message), text));
+  const found = shown.filter(({ message }) => matchesSearch(say.frame.logged(message), text));
   return (
     <Card
       title={say.devices.logs}

@@ -18,7 +18,7 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
-import { Code } from '../ui/page-pieces.tsx';
+import { Code } from '../ui/page-components.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { AccessToken } from '../shapes.ts';
 import { say } from '../words/later.ts';

@@ -2,7 +2,7 @@
  * Blueprints in the zip of a whole repository: each folder with a manifest becomes a zip of its own. Compressed files
  * are copied as they are (PKWARE APPNOTE.TXT 4.3). Pure.
  */
-import { Faults } from '../faults.ts';
+import { Faults } from '../input-faults.ts';
 import { say } from '../words/later.ts';
 
 const LOCAL = 0x04034b50;

@@ -1,6 +1,6 @@
 /** The first step: what the device is. */
 import { useState } from 'preact/hooks';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { Awaited, ErrorNotice, Notice, useAction, useStored } from '../ui.tsx';
@@ -19,7 +19,7 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
   const { answer, error } = useStored(listBlueprints);
   const [text, setText] = useState('');
   const fitting = (answer ?? []).filter(
-    ({ name, display_name: title }) => !NOT_CHOSEN.has(name ?? '') && isFound(title, text),
+    ({ name, display_name: title }) => !NOT_CHOSEN.has(name ?? '') && matchesSearch(title, text),
   );
   return (
     <>
@@ -106,7 +106,7 @@ function ChooseFolder({
   onChosen: (folder: Folder) => void;
 }) {
   const [text, setText] = useState('');
-  const fitting = folders.filter(({ path }) => isFound(path, text));
+  const fitting = folders.filter(({ path }) => matchesSearch(path, text));
   return (
     <section aria-label={say.adding.blueprintsInZip}>
       <p class="hint">{say.adding.whichOne(folders.length)}</p>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { initialTexts, judge, type Texts, typedValues } from '../arguments.ts';
-import { isFound } from '../found.ts';
+import { matchesSearch } from '../text-search.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import type { LibraryDevice, LibraryEntry, Provisioned } from '../shapes.ts';
 import { Awaited, Button, Card, Form, InputField, SelectField, useAction, useStored } from '../ui.tsx';
@@ -24,7 +24,7 @@ export function ChooseFromLibrary({ onChosen }: { onChosen: (device: LibraryDevi
   const fitting = (answer ?? []).filter(
     (device) =>
       (maker === '' || device.maker === maker) &&
-      isFound([device.maker, device.name, ...device.products].join(' '), text),
+      matchesSearch([device.maker, device.name, ...device.products].join(' '), text),
   );
   const isAsked = maker !== '' || text.trim() !== '';
   return (

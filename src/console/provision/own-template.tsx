@@ -5,7 +5,7 @@ import { type } from '../new-device.ts';
 import { go } from '../route.ts';
 import type { LibraryEntry } from '../shapes.ts';
 import { Button, Card, Form, InputField, Notice, SelectField, useAction } from '../ui.tsx';
-import { Code, download } from '../ui/page-pieces.tsx';
+import { Code, download } from '../ui/page-components.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/later.ts';
 import type { TemplateNames } from './template-text.ts';

@@ -10,7 +10,7 @@ import { go } from '../route.ts';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
 import { AskButton, Awaited, Button, Card, Form, Notice, PageHead, useStored } from '../ui.tsx';
-import { Code } from '../ui/page-pieces.tsx';
+import { Code } from '../ui/page-components.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import {

@@ -10,7 +10,7 @@ import { decodeScript } from '../script-text.ts';
 import { may } from '../session.ts';
 import type { Rule, RuleScript, StrategyEntry, StrategyParameter } from '../shapes.ts';
 import { Awaited, Button, Card, ErrorNotice, Form, InputField, useAction, useAnswer } from '../ui.tsx';
-import { Code } from '../ui/page-pieces.tsx';
+import { Code } from '../ui/page-components.tsx';
 import { say } from '../words/later.ts';
 import { rulePage } from './engine.ts';
 import { RULE_NAME } from './fields.tsx';

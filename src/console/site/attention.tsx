@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { callFor, callForList, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
-import { isOfBox } from '../own-manifest.ts';
+import { isOfBox } from '../translated-manifest.ts';
 import { ErrorNotice, useStored } from '../ui.tsx';
 import { isListShown } from './first-steps.tsx';
 import { sinceText } from '../alerts/since.ts';

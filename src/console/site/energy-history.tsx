@@ -7,7 +7,7 @@ import type { Energy } from './energy.ts';
 import { csvOfBooks, sheetOfBooks } from './energy-files.ts';
 import { edgesOf, periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
 import { Awaited, Button, Card, Empty } from '../ui.tsx';
-import { download } from '../ui/page-pieces.tsx';
+import { download } from '../ui/page-components.tsx';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
 import { say } from '../words/index.ts';

@@ -2,9 +2,9 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useAction } from './asking.ts';
+import { useAction } from './requests.ts';
 import { isSomethingTyped } from './form.tsx';
-import { Button, ErrorNotice, focusOn, wayOnFrom } from './pieces.tsx';
+import { Button, ErrorNotice, focusOn, wayOnFrom } from './components.tsx';
 import { say } from '../words/index.ts';
 
 /** How many dialogs are open. */

@@ -2,8 +2,8 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../api.ts';
-import type { Action } from './asking.ts';
-import { Button, ErrorNotice, Notice } from './pieces.tsx';
+import type { Action } from './requests.ts';
+import { Button, ErrorNotice, Notice } from './components.tsx';
 import { say } from '../words/index.ts';
 
 /** Forms with input that was not sent. */

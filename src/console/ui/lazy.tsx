@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
-import { Button, ErrorNotice, Loading } from './pieces.tsx';
+import { Button, ErrorNotice, Loading } from './components.tsx';
 import { say } from '../words/index.ts';
 
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
-import { useAction } from './asking.ts';
+import { useAction } from './requests.ts';
 import { say } from '../words/index.ts';
 
 interface ItemForm<Stored, Typed> {

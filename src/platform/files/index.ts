@@ -1,4 +1,4 @@
-export { DatedPieces, FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './dated-pieces.ts';
+export { DatedFiles, FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './dated-files.ts';
 export { DOCUMENT_FILE, DOCUMENTS_FOLDER, keptFiles, readBeside, removeUnknown } from './kept-files.ts';
 export {
   installedVersion,

@@ -10,7 +10,7 @@ import type { Cursor } from '../../../src/capabilities/targets/store.ts';
 import type { ChangePosition, Changes } from '../../../src/capabilities/telemetry/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { DatedPieces } from '../../../src/platform/files/index.ts';
+import { DatedFiles } from '../../../src/platform/files/index.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
@@ -92,7 +92,7 @@ function folderOf(t: TestContext) {
       cursor: saved,
       sink: new FolderSink({
         settings: { kind: 'FOLDER', path: folder, isMount: false, pieceMinutes: 60, isCompressed: false },
-        pieces: new DatedPieces({ folder, dataDir, isMountExpected: false, label: 'box', extension: '.csv' }),
+        pieces: new DatedFiles({ folder, dataDir, isMountExpected: false, label: 'box', extension: '.csv' }),
         monotonicMs: () => clock.monotonicMs(),
         pieceBytes,
         openFilesMax: 1_000,

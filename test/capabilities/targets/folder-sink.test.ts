@@ -16,7 +16,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { FolderSink } from '../../../src/capabilities/targets/folder/folder-sink.ts';
 import { type LabelledSamples, TargetFailure } from '../../../src/capabilities/targets/model.ts';
-import { DatedPieces } from '../../../src/platform/files/index.ts';
+import { DatedFiles } from '../../../src/platform/files/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const DAY_S = 86_400;
@@ -50,7 +50,7 @@ function folderOf(t: TestContext) {
   const sink = (isCompressed = false, isMount = false): FolderSink =>
     new FolderSink({
       settings: { kind: 'FOLDER', path: folder, isMount, pieceMinutes: 1, isCompressed },
-      pieces: new DatedPieces({
+      pieces: new DatedFiles({
         folder,
         dataDir,
         isMountExpected: isMount,

@@ -1,6 +1,6 @@
 /** The story with a client of hey-api. */
 import { readFileSync } from 'node:fs';
-import { connectDevice, fail, GATEWAY, RULE_CODE, same, TOKEN, ZIP } from './beside.ts';
+import { connectDevice, fail, GATEWAY, RULE_CODE, same, TOKEN, ZIP } from './story.ts';
 import { client } from './client/client.gen.ts';
 import * as gateway from './client/sdk.gen.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import createClient from 'openapi-fetch';
 import type { paths } from './schema.ts';
-import { connectDevice, fail, GATEWAY, RULE_CODE, same, TOKEN, ZIP } from './beside.ts';
+import { connectDevice, fail, GATEWAY, RULE_CODE, same, TOKEN, ZIP } from './story.ts';
 
 const client = createClient<paths>({ baseUrl: GATEWAY, headers: { 'X-Service-Auth-Token': TOKEN } });
 

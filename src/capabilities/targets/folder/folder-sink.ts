@@ -6,7 +6,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type EpochS, formatTimestamp, type MonotonicMs } from '../../../lib/time.ts';
-import { type DatedPieces, FolderFailure } from '../../../platform/files/index.ts';
+import { type DatedFiles, FolderFailure } from '../../../platform/files/index.ts';
 import { csvField } from '../../telemetry/index.ts';
 import {
   asTargetFailure,
@@ -30,7 +30,7 @@ const SEQUENCE_DIGITS = 12;
 
 interface FolderSinkOptions {
   settings: FolderSettings;
-  pieces: DatedPieces;
+  pieces: DatedFiles;
   monotonicMs: () => MonotonicMs;
   /** Larger files are kept before their time is over. */
   pieceBytes: number;

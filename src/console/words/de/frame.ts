@@ -1,7 +1,7 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
 import type { en } from '../en.ts';
 import { refusals } from './refusals.ts';
-import { inGerman, logInGerman } from './said.ts';
+import { inGerman, logInGerman } from './translate.ts';
 
 export const frame: typeof en.frame = {
   noAnswer:

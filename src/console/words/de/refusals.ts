@@ -3,7 +3,7 @@
  * gateway's own sentence says what was wrong, as with a field of a request (`BY_SENTENCE`).
  */
 import type { Problem } from '../../shapes.ts';
-import { inGerman } from './said.ts';
+import { inGerman } from './translate.ts';
 
 type Sentence = (problem: Problem) => string;
 

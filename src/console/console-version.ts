@@ -8,7 +8,7 @@ import { route } from './route.ts';
 let isOther = false;
 
 /** Looks for it, as after a lost connection. */
-export async function lookForOtherConsole(): Promise<void> {
+export async function lookForNewConsole(): Promise<void> {
   const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
   const page = await callForText('GET', '/', undefined, 'text/html').catch(() => own);
   isOther = !page.includes(own);

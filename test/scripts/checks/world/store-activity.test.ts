@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { HouseworkWatch } from '../../../../scripts/checks/world/housework.ts';
+import { StoreActivityWatch } from '../../../../scripts/checks/world/store-activity.ts';
 import { temporaryFolder } from '../../../support/workspace.ts';
 
 const line = (message: string, housework: string): string =>
@@ -14,13 +14,13 @@ describe('what the store of a gateway is at', () => {
   it('is nothing of a process before, and nothing at first', (t) => {
     const path = join(temporaryFolder(t), 'log');
     writeFileSync(path, begins('sealing'));
-    assert.equal(new HouseworkWatch(path).present(), undefined);
+    assert.equal(new StoreActivityWatch(path).present(), undefined);
   });
 
   it('is what it began last and has not ended', (t) => {
     const path = join(temporaryFolder(t), 'log');
     writeFileSync(path, '');
-    const watch = new HouseworkWatch(path);
+    const watch = new StoreActivityWatch(path);
     const steps: [string, string | undefined][] = [
       [begins('sealing'), 'sealing'],
       [line('something else', 'retention'), 'sealing'],

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs } from '../../lib/time.ts';
 import { ApiError, changeCount, NoAnswer } from '../api.ts';
 import { isAway, isConnected } from '../connection.ts';
-import { changesElsewhere } from '../elsewhere.ts';
+import { remoteChangeCount } from '../remote-changes.ts';
 import { useHold } from './settling.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
@@ -156,7 +156,7 @@ export function useStored<Answer>(
   everyMs: DurationMs | ((answer: Answer | undefined) => DurationMs) = STORED_REFRESH_MS,
 ): Answered<Answer> {
   const answered = useAnswer(ask, keys, changeCount.value);
-  useFollow(changesElsewhere, answered.follow);
+  useFollow(remoteChangeCount, answered.follow);
   useRefresh(answered.refresh, typeof everyMs === 'function' ? everyMs(answered.answer) : everyMs);
   return answered;
 }

@@ -9,16 +9,16 @@ const READ_AFTER_MS: DurationMs = 500;
 const READ_AGAIN_AFTER_MS: DurationMs = 2_000;
 
 /** Grows after changes that were made elsewhere, and after a gap in which there may have been some. */
-export const changesElsewhere = signal(0);
+export const remoteChangeCount = signal(0);
 
 /** Grows after commands that were given elsewhere: rules may give many of them, and they change no list but their own. */
-export const commandsElsewhere = signal(0);
+export const remoteCommandCount = signal(0);
 
 const waiting = new Map<Signal<number>, ReturnType<typeof setTimeout>>();
 const grownAtMs = new Map<Signal<number>, MonotonicMs>();
 
 /** A change arrived that another page or this one may have made. */
-export function noteElsewhere(count: Signal<number>): void {
+export function noteRemoteChange(count: Signal<number>): void {
   if (waiting.has(count)) return;
   const passedMs = performance.now() - (grownAtMs.get(count) ?? -Infinity);
   const timer = setTimeout(

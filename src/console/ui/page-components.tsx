@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
 import { say } from '../words/index.ts';
-import { Button } from './pieces.tsx';
+import { Button } from './components.tsx';
 
 /** A part of a page with an address of its own. */
 export interface Tab {

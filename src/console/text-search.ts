@@ -1,7 +1,7 @@
 /** Search by words. Pure. */
 
 /** Each word of what was typed is in it. */
-export const isFound = (title: string, text: string): boolean =>
+export const matchesSearch = (title: string, text: string): boolean =>
   text
     .toLowerCase()
     .split(/\s+/)

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
-import type { Action } from './asking.ts';
+import type { Action } from './requests.ts';
 import { siteName } from '../site-name.ts';
 import { useHold } from './settling.ts';
 import { say } from '../words/index.ts';

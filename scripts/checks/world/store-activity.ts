@@ -1,17 +1,17 @@
 /** What the telemetry store of a running gateway is at, read from the end of its service log. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-export const HOUSEWORK = ['sealing', 'roll-up', 'retention'] as const;
-export type Housework = (typeof HOUSEWORK)[number];
+export const STORE_ACTIVITIES = ['sealing', 'roll-up', 'retention'] as const;
+export type StoreActivity = (typeof STORE_ACTIVITIES)[number];
 
 const CHUNK_BYTES = 65_536;
 
 /** Follows a log from its present end on. */
-export class HouseworkWatch {
+export class StoreActivityWatch {
   readonly #path: string;
   #offset: number;
   #rest = '';
-  #present: Housework | undefined;
+  #present: StoreActivity | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -19,10 +19,10 @@ export class HouseworkWatch {
   }
 
   /** What it began and has not ended, as of the last line written; undefined: nothing. */
-  present(): Housework | undefined {
+  present(): StoreActivity | undefined {
     for (const line of this.#newLines()) {
       if (line.includes('"telemetry store is keeping house"'))
-        this.#present = HOUSEWORK.find((housework) => line.includes(`"housework":"${housework}"`));
+        this.#present = STORE_ACTIVITIES.find((housework) => line.includes(`"housework":"${housework}"`));
       if (line.includes('"telemetry store is done with it"')) this.#present = undefined;
     }
     return this.#present;

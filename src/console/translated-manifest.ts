@@ -10,7 +10,7 @@ export const isOfBox = ({ type }: Pick<Device, 'type'>): boolean =>
   type === 'GATEWAY' || type === 'VIRTUAL_UCM';
 
 /** As it is read on the page of the device. */
-export const asSaid = (manifest: Manifest, device: Pick<Device, 'type'>): Manifest =>
+export const translatedManifest = (manifest: Manifest, device: Pick<Device, 'type'>): Manifest =>
   isOfBox(device) ? withWords(manifest, say.ofBox) : language === 'en' ? manifest : named(manifest);
 
 /** Texts that people read; all else of a manifest is for programs. */

@@ -28,7 +28,7 @@ interface DatedPiecesOptions extends MountedFolder {
  * What was begun at a place and not kept as a whole is thrown away before it is begun there again, so that nothing stands
  * in two files.
  */
-export class DatedPieces {
+export class DatedFiles {
   readonly #options: DatedPiecesOptions;
   /** Files that are being written, by day and subject. */
   readonly #open = new Map<string, { day: string; subject: string }>();
