@@ -32,7 +32,7 @@ const sizes = projectFiles(PROJECT_ROOT, 'src')
   .map((path) => ({ path, lines: readFileSync(join(PROJECT_ROOT, path), 'utf8').split('\n').length - 1 }));
 
 describe('the line budgets', () => {
-  test('hold for every room of src', () => {
+  test('the line budgets hold for every room of src', () => {
     assert.deepEqual(overBudget(sizes, LINE_BUDGETS), []);
   });
 
@@ -77,12 +77,12 @@ describe('the import table', () => {
     assert.deepEqual(folderRings(sources), []);
   });
 
-  test('has no ring itself', () => {
+  test('the import table has no ring itself', () => {
     const graph = new Map(TABLE.rows.map((row) => [row.place, row.mayImport]));
     assert.deepEqual(rings(graph), []);
   });
 
-  test('lets a capability import lower capabilities only', () => {
+  test('the import table lets a capability import lower capabilities only', () => {
     for (const [level, names] of CAPABILITY_ORDER.entries()) {
       const lower = CAPABILITY_ORDER.slice(0, level).flat();
       for (const name of names) {

@@ -20,7 +20,7 @@ describe('the project', () => {
     );
   });
 
-  test('has links between its pages that lead to pages and headings', () => {
+  test('links between the pages of the project lead to pages and headings', () => {
     const pages = files.filter((path) => path.endsWith('.md'));
     assert.ok(pages.includes('README.md') && pages.includes('docs/interface/http.md'));
     assert.deepEqual(
@@ -75,14 +75,14 @@ describe('the check of citations', () => {
 });
 
 describe('anchors of headings', () => {
-  test('are those of GitHub', () => {
+  test('anchors of headings are those of GitHub', () => {
     const of = (text: string): string => anchors()(text);
     assert.equal(of('json, inspect, system'), 'json-inspect-system');
     assert.equal(of('Spec 1.0'), 'spec-10');
     assert.equal(of('A full disk – what then?'), 'a-full-disk--what-then');
   });
 
-  test('are told apart by a number, and know neither code nor emphasis', () => {
+  test('anchors of headings are told apart by a number, and know neither code nor emphasis', () => {
     const { headings } = readMarkdown('# `enapter`\n\n## Life\n\n```\n# no heading\n```\n\n## *Life*\n');
     assert.deepEqual(
       headings.map(({ anchor }) => anchor),

@@ -44,7 +44,7 @@ describe('the house', () => {
     assert.deepEqual(deadExports(code, ['CommandEvents', 'NewStandalone']), []);
   });
 
-  test('has a docstring on every export of an index.ts', () => {
+  test('the house has a docstring on every export of an index.ts', () => {
     assert.deepEqual(undocumented(sources), []);
   });
 

@@ -66,7 +66,7 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
     assert.deepEqual(found, []);
   });
 
-  test('neither has the result of a dry run', async () => {
+  test('the result of a dry run has no serious finding of axe', async () => {
     const { page } = opened();
     const tried = await tryRule(opened());
     await tried.getByText('Show table').click();
@@ -78,7 +78,7 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
     assert.deepEqual(found, []);
   });
 
-  test('neither has the login', async () => {
+  test('the login has no serious finding of axe', async () => {
     const { page } = opened();
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('heading', { name: 'Log in' }).waitFor();

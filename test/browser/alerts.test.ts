@@ -165,7 +165,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
   });
 
-  test('can be left while their stream is opening', async (t) => {
+  test('alerts in a browser can be left while their stream is opening', async (t) => {
     const { gateway, browser } = opened();
     const origin = await slowToOpen(t, gateway.origin, '/v3/alerts');
     const page = await browser.newPage();

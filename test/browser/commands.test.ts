@@ -38,7 +38,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   });
 
-  test('is shown as maybe carried out when no answer comes in time, until the device answers', async () => {
+  test('a command is shown as maybe carried out when no answer comes in time, until the device answers', async () => {
     const { page } = opened();
     for (const [state, end] of [
       ['completed', 'Done, late response'],

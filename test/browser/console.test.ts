@@ -63,7 +63,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   };
 
-  test('is small at first view, and loads charts, the editor and German on demand', () => {
+  test('the console in a browser is small at first view, and loads charts, the editor and German on demand', () => {
     const first = files.filter(({ isFirst }) => isFirst);
     const sizeBytes = first.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
     assert.ok(sizeBytes < FIRST_VIEW_BYTES_MAX, `${sizeBytes} bytes compressed`);
@@ -162,7 +162,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await until(async () => (await card.getByText('Battery Low').count()) === 0);
   });
 
-  test('never shows an old value as a fresh one', async () => {
+  test('the console in a browser never shows an old value as a fresh one', async () => {
     const soc = page.locator('[data-device=battery-1] dd .value').first();
     assert.equal(await soc.locator('em').count(), 0);
     // Late data of a device that was cut off: measured before what is known.
@@ -306,7 +306,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('is usable on a phone: nothing sticks out at the side', async () => {
+  test('the console in a browser is usable on a phone: nothing sticks out at the side', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     for (const hash of [
       '#/',

@@ -18,7 +18,7 @@ describe('the table of devices', { skip: findBrowser() === undefined && NO_BROWS
       await opened().gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
   });
 
-  test('is where the number of offline devices leads', async () => {
+  test('the table of devices is where the number of offline devices leads', async () => {
     const { page } = opened();
     await visit(page, '#/');
     await page.getByRole('link', { name: `${METERS + 1} devices are offline` }).click();

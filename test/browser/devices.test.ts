@@ -66,7 +66,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByRole('button', { name: 'Another blueprint' }).click();
   });
 
-  test('keep typed text while another page is open', async () => {
+  test('devices in a browser keep typed text while another page is open', async () => {
     const { page, open } = opened();
     await page.getByRole('button', { name: /^Battery Inverter/ }).click();
     await page.fill('[name=name]', 'Cellar battery');
@@ -177,7 +177,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await until(async () => Boolean(await page.evaluate('Math.abs(scrollY - leftAtPx) < 2')));
   });
 
-  test('hears of the device alone that is looked at, of none beside a chart, and of all again elsewhere', async () => {
+  test('devices in a browser hears of the device alone that is looked at, of none beside a chart, and of all again elsewhere', async () => {
     const { page, open, gateway } = opened();
     const device = await gateway.provision('Looked at');
     await device.connect();
@@ -332,7 +332,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.reload();
   });
 
-  test('can be installed, and opens while the gateway is away, without any data kept', async () => {
+  test('devices in a browser can be installed, and opens while the gateway is away, without any data kept', async () => {
     const { page, gateway } = opened();
     const manifest = (await (await fetch(`${gateway.origin}/manifest.json`)).json()) as {
       icons: { src: string }[];

@@ -40,7 +40,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
     assert.equal(await page.evaluate('scrollY'), 0);
   });
 
-  test('is read by scrolling down alone, and all of its text grows with that of the browser', async (t) => {
+  test('an enlarged console is read by scrolling down alone, and all of its text grows with that of the browser', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -96,7 +96,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
     assert.ok(Math.abs((await bottomPx()) - atEndPx) < 4, `${await bottomPx()} and ${atEndPx}`);
   });
 
-  test('has a menu that scrolls where a screen is wide and low', async (t) => {
+  test('an enlarged console has a menu that scrolls where a screen is wide and low', async (t) => {
     const page = await openAnother(t, opened());
     await page.setViewportSize({ width: 960, height: 400 });
     await visit(page, '#/access');

@@ -66,7 +66,7 @@ describe('five tasks on a phone', { skip: findBrowser() === undefined && NO_BROW
     assert.ok(finger.taps <= TAPS_MAX, `${finger.taps} taps`);
   }
 
-  test('are done by touch with at most three taps each', async (t) => {
+  test('five tasks on a phone are done by touch with at most three taps each', async (t) => {
     const { browser, gateway } = opened();
     const { ok } = gateway;
     const nowS = Math.floor(Date.now() / 1_000);

@@ -52,7 +52,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
       `document.querySelector('[data-test=forecast-place]').scrollIntoView({ block: 'center' })`,
     );
 
-  test('is absent while nothing of tomorrow is known, and asked for when its place is in sight', async () => {
+  test('the forecast on the overview is absent while nothing of tomorrow is known, and asked for when its place is in sight', async () => {
     const { gateway, page } = opened();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -160,7 +160,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await picture(page, 'forecast-plan');
   });
 
-  test('is in German for whoever reads German, and fits a phone', async (t) => {
+  test('the forecast on the overview is in German for whoever reads German, and fits a phone', async (t) => {
     const { page } = opened();
     t.after(() => page.evaluate("localStorage.removeItem('language')"));
     await page.evaluate("localStorage.setItem('language', 'de')");

@@ -10,7 +10,7 @@ import { openAnother, useConsole } from './support.ts';
 describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('send only changed members of the site', async () => {
+  test('forms send only changed members of the site', async () => {
     const { gateway, page } = opened();
     const location = { name: 'Hall 2', latitude: 52.5, longitude: 13.4 };
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot', location });
@@ -27,7 +27,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.inputValue('[name=name]'), 'Depot north');
   });
 
-  test('call a field that is refused as it is called above its control', async () => {
+  test('forms call a field that is refused as it is called above its control', async () => {
     const { page } = opened();
     await visit(page, '#/site');
     await page.fill('[name=latitude]', '95');
@@ -42,7 +42,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByText('Saved.').waitFor();
   });
 
-  test('send only changed members of a device, a target and a channel', async () => {
+  test('forms send only changed members of a device, a target and a channel', async () => {
     const { gateway, page } = opened();
     await gateway.provision('Battery');
     const device = '/v3/devices/battery';
@@ -76,7 +76,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     ]);
   });
 
-  test('overwrite changes of the energy sources by others only on a second request', async () => {
+  test('forms overwrite changes of the energy sources by others only on a second request', async () => {
     const { gateway, page } = opened();
     await visit(page, '#/site');
     const card = page.locator('[data-test=energy-sources]');
@@ -100,7 +100,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
-  test('overwrite what somebody else has stored only on a second request', async () => {
+  test('forms overwrite what somebody else has stored only on a second request', async () => {
     const { gateway, page } = opened();
     const { target } = (await gateway.ok('OWNER', 'POST', '/v3/targets', {
       name: 'Cloud',
@@ -189,7 +189,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     );
   });
 
-  test('open the new address of a device, also if the page learned of it before the answer', async () => {
+  test('forms open the new address of a device, also if the page learned of it before the answer', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Converter');
     await visit(page, '#/devices/converter/settings');
@@ -205,7 +205,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await other.leave();
   });
 
-  test('say their hints after the names of their controls, not as part of them', async () => {
+  test('forms say their hints after the names of their controls, not as part of them', async () => {
     const { page } = opened();
     await visit(page, '#/site');
     const zone = page.getByRole('combobox', { name: 'Time zone', exact: true });
@@ -213,7 +213,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules use it\./);
   });
 
-  test('ask before another language loses their input', async () => {
+  test('forms ask before another language loses their input', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -231,7 +231,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await until(async () => (await page.getByLabel('Language').count()) === 1);
   });
 
-  test('ask before their page is left, by a link or back', async () => {
+  test('forms ask before their page is left, by a link or back', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -269,7 +269,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
-  test('ask in a dialog before Escape loses their input, and not without any', async () => {
+  test('forms ask in a dialog before Escape loses their input, and not without any', async () => {
     const { page } = opened();
     await visit(page, '#/system/targets');
     const form = page.getByRole('dialog', { name: 'Add target' });
@@ -312,7 +312,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.deepEqual(unseen, []);
   });
 
-  test('do not ask right after they were saved', async () => {
+  test('forms do not ask right after they were saved', async () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Pager',
@@ -334,7 +334,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('do not ask on another page', async (t) => {
+  test('forms do not ask on another page', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/site');
     let store = (): void => undefined;
@@ -353,7 +353,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('find one of very many values by its name, beside those that are drawn', async () => {
+  test('forms find one of very many values by its name, beside those that are drawn', async () => {
     const { page, gateway } = opened();
     const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);
     const manifest = {

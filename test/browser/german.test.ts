@@ -116,7 +116,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
 
   const open = (hash: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
-  test('is what a browser gets that prefers it, from the claim on', async () => {
+  test('the console in German is what a browser gets that prefers it, from the claim on', async () => {
     const { browser, gateway } = opened();
     const context = await browser.newContext({ ...WIDE_SCREEN, locale: 'de-AT' });
     page = await context.newPage();
@@ -207,7 +207,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     assert.equal(await page.inputValue('[name=longitude]'), '13,4');
   });
 
-  test('ends when English is chosen, which stays over a reload, and comes back', async () => {
+  test('the console in German ends when English is chosen, which stays over a reload, and comes back', async () => {
     await open('#/');
     await page.getByLabel('Sprache').selectOption('en');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();

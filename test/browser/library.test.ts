@@ -18,7 +18,7 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
   });
   after(() => meter.close());
 
-  test('is found by maker and product, set up in one form, and shows its first values', async () => {
+  test('a device of the library is found by maker and product, set up in one form, and shows its first values', async () => {
     const { page, open, gateway } = opened();
     await open('#/add');
     await page.getByLabel('Find a device').fill('no such thing');
@@ -48,7 +48,7 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
     });
   });
 
-  test('is found by a search of the network, and its form has the address already', async () => {
+  test('a device of the library is found by a search of the network, and its form has the address already', async () => {
     const { page, open, gateway } = opened();
     // The console searches every network of the gateway; a test stays on the loopback.
     const networks = ['127.0.0.1'];

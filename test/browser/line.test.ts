@@ -100,7 +100,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
 describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('may have deleted a row before, and the keyboard goes on where it was', async (t) => {
+  test('another page may have deleted a row before, and the keyboard goes on where it was', async (t) => {
     const { gateway } = opened();
     const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
     const page = await openAnother(t, opened());
@@ -115,7 +115,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await until(async () => (await focused(page)) === 'BUTTON Edit…');
   });
 
-  test('may have ended the login, and the next one is asked for with the reason and the name', async (t) => {
+  test('another page may have ended the login, and the next one is asked for with the reason and the name', async (t) => {
     const { gateway } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'OWNER' });
     const page = await openAnother(t, opened(), TENANT);
@@ -131,7 +131,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('[data-test=energy-history]').waitFor();
   });
 
-  test('may have ended the login of somebody who types: it is there after the next one, for nobody else', async (t) => {
+  test('another page may have ended the login of somebody who types: it is there after the next one, for nobody else', async (t) => {
     const { gateway } = opened();
     const endLogins = async (): Promise<void> => {
       const { access_tokens: sessions } = await gateway.ok(
@@ -170,7 +170,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await until(async () => (await place.inputValue()) === 'Behind the hall');
   });
 
-  test('may have lowered the role, and offers go that are refused now', async (t) => {
+  test('another page may have lowered the role, and offers go that are refused now', async (t) => {
     const { gateway } = opened();
     const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...LODGER, role: 'OWNER' });
     const page = await openAnother(t, opened(), LODGER);
@@ -182,7 +182,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('.who').getByText('readonly').waitFor();
   });
 
-  test('may have logged in somebody else while the line was lost', async (t) => {
+  test('another page may have logged in somebody else while the line was lost', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     await open(page, '#/access');
@@ -198,7 +198,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await who.getByText(LODGER.name).waitFor();
   });
 
-  test('may have logged out and in again, and this one follows', async (t) => {
+  test('another page may have logged out and in again, and this one follows', async (t) => {
     const page = await openAnother(t, opened());
     const other = await page.context().newPage();
     await other.goto(opened().gateway.origin);
@@ -208,7 +208,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('.nav').waitFor();
   });
 
-  test('may have changed more than the API tells at once: all of it is shown', async (t) => {
+  test('another page may have changed more than the API tells at once: all of it is shown', async (t) => {
     const { gateway } = opened();
     for (let from = 0; from < CHANGES; from += AT_ONCE)
       await Promise.all(

@@ -82,7 +82,7 @@ describe('the commissioning protocol', { skip: findBrowser() === undefined && NO
     assert.deepEqual(complaints, []);
   });
 
-  test('is a paper without menu and buttons when it is printed, and the box comes last', async (t) => {
+  test('the commissioning protocol is a paper without menu and buttons when it is printed, and the box comes last', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/protocol');
     const titles = await page.locator('[data-test=protocol-device] h2').allInnerTexts();

@@ -35,7 +35,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     return dialog;
   }
 
-  test('after a wrong file and a wrong password were refused in a sentence', async (t) => {
+  test('a backup is restored after a wrong file and a wrong password were refused in a sentence', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
     const other = await choose(page, Buffer.from('a letter'));
@@ -53,7 +53,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     assert.equal(await page.inputValue('[name=restore_password]'), '');
   });
 
-  test('never when the dialog is closed while the file is sent; the dialog shows how far it is', async (t) => {
+  test('a backup is not restored when the dialog is closed while the file is sent, and the dialog shows how far it is', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
     const asked: string[] = [];
@@ -79,7 +79,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     assert.ok(!asked.includes('/v3/backup/restore'), asked.join());
   });
 
-  test('also if its check takes longer than any other answer, and cannot be stopped then', async (t) => {
+  test('a backup is restored also if its check takes longer than any other answer, and cannot be stopped then', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), {
       prepare: async (one) => {

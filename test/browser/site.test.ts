@@ -104,7 +104,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await says('3.0 kW go into the battery and 1.0 kW go to the grid.');
   });
 
-  test('is seen as a whole above the bar of a phone that lies on its side', async () => {
+  test('the site in a browser is seen as a whole above the bar of a phone that lies on its side', async () => {
     await page.setViewportSize({ width: 640, height: 360 });
     const [flowPx, seenPx] = (await page.evaluate(
       `[document.querySelector('.flow svg').clientHeight, innerHeight - document.querySelector('.nav ul').offsetHeight]`,
@@ -374,7 +374,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.getByText('entry 5', { exact: true }).waitFor();
   });
 
-  test('while the gateway is away no device is called ONLINE, and a page that could not be read comes with it', async () => {
+  test('the site in a browser while the gateway is away no device is called ONLINE, and a page that could not be read comes with it', async () => {
     await open('#/');
     await page.locator('.badge.online').first().waitFor();
     await page.getByRole('link', { name: /^Solar, \d/ }).waitFor();

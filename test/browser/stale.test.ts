@@ -259,7 +259,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.locator('.nav').waitFor();
   });
 
-  test('after a sleep the page connects again without waiting for the silence', async (t) => {
+  test('what is old after a sleep the page connects again without waiting for the silence', async (t) => {
     const page = await openAnother(t, opened());
     await page.locator('[data-test=attention]').waitFor();
     await until(async () => (await page.getByText('No live connection').count()) === 0);

@@ -205,7 +205,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await lonely.leave();
   });
 
-  test('draw only changed values of a device again', async (t) => {
+  test('hands draw only changed values of a device again', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>
         one.addInitScript(`{
@@ -271,7 +271,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await device.leave();
   });
 
-  test('on the narrowest phone all pages of the bar and all stretches of a chart can be touched', async () => {
+  test('hands on the narrowest phone all pages of the bar and all stretches of a chart can be touched', async () => {
     const { page } = opened();
     await page.setViewportSize({ width: 320, height: 640 });
     for (const language of ['de', 'en']) {
@@ -310,7 +310,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.setViewportSize({ width: 390, height: 844 });
   });
 
-  test('on a phone the bar at the bottom hides nothing that the keyboard comes to', async () => {
+  test('hands on a phone the bar at the bottom hides nothing that the keyboard comes to', async () => {
     const { page } = opened();
     const hidden = new Set<string>();
     for (const hash of ['#/access', '#/site', '#/system/backup']) {

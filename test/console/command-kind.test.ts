@@ -50,7 +50,7 @@ describe('the control of a command', () => {
   ];
   for (const [title, given, kind] of rows) test(title, () => assert.deepEqual(kindOf(command(given)), kind));
 
-  test('is for daily use only as the blueprint says', () => {
+  test('the control of a command is for daily use only as the blueprint says', () => {
     const uses = [
       undefined,
       {},
@@ -64,7 +64,7 @@ describe('the control of a command', () => {
     );
   });
 
-  test('is shown by the value that its name or argument names, of a fitting type', () => {
+  test('the control of a command is shown by the value that its name or argument names, of a fitting type', () => {
     const telemetry = {
       current_limit: { type: 'float' },
       switch_on: { type: 'boolean' },

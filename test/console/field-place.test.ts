@@ -61,13 +61,13 @@ const ROWS: Row[] = [
 
 describe('settings say where a device is', () => {
   for (const [title, declared, texts, expected] of ROWS)
-    test(`only if they can: ${title}`, () => {
+    test(`settings say where a device is only if they can: ${title}`, () => {
       const settings = fieldSettings(declared, texts);
       const place = settings === undefined ? 'no place' : (settings.place ?? 'nothing yet');
       assert.deepEqual(place, expected);
     });
 
-  test('and give every unit that they name', () => {
+  test('settings that say where a device is give every unit that they name', () => {
     const declared = {
       address: parameter('string', { format: 'connection_uri' }),
       unit_id: integer,

@@ -50,7 +50,7 @@ describe('the freshness of a value', () => {
   for (const [title, timestampS, receivedAtS, ageS, isStale] of rows)
     test(title, () => assert.deepEqual(freshness(timestampS, receivedAtS, NOW_S), { ageS, isStale }));
 
-  test('lasts for two and a half intervals of a slow value, but not of one that comes very rarely', () => {
+  test('the freshness of a value lasts for two and a half intervals of a slow value, but not of one that comes very rarely', () => {
     const isStale = (ageS: number, pauseS: number): boolean =>
       freshness(NOW_S - ageS, undefined, NOW_S, pauseS).isStale;
     const rows: [ageS: number, pauseS: number, isStale: boolean][] = [
@@ -67,7 +67,7 @@ describe('the freshness of a value', () => {
     for (const [ageS, pauseS, expected] of rows) assert.equal(isStale(ageS, pauseS), expected, `${ageS} s`);
   });
 
-  test('never comes back with time', () => {
+  test('the freshness of a value never comes back with time', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -7_200, max: 7_200 }),
@@ -83,9 +83,10 @@ describe('the freshness of a value', () => {
 });
 
 describe('a value as people read it', () => {
-  test('is a dash when there is none', () => assert.equal(text(null, attribute({})), '–'));
+  test('a value as people read it is a dash when there is none', () =>
+    assert.equal(text(null, attribute({})), '–'));
 
-  test('has its unit in the scale that keeps it above one', () => {
+  test('a value as people read it has its unit in the scale that keeps it above one', () => {
     const power = attribute({ unit: 'W', auto_scale: ['kW', 'MW'] });
     assert.equal(text(999, power), '999 W');
     assert.equal(text(-2_910, power), '−2.91 kW');
@@ -100,7 +101,7 @@ describe('a value as people read it', () => {
     assert.equal(text(32.7, attribute({ unit: 'Cel' }), manifest), '32.7 °C');
   });
 
-  test('is the name of a listed value, with its colour', () => {
+  test('a value as people read it is the name of a listed value, with its colour', () => {
     const items = [
       { value: 'idle', display_name: 'At rest', color: 'green' },
       { value: 'peak_shaving', display_name: 'peak_shaving' },
@@ -111,14 +112,14 @@ describe('a value as people read it', () => {
     assert.equal(text('unheard_of', state), 'unheard_of');
   });
 
-  test('is yes or no, a list, or JSON', () => {
+  test('a value as people read it is yes or no, a list, or JSON', () => {
     assert.equal(text(false, attribute({ type: 'boolean' })), 'No');
     assert.equal(text(['a', 'b'], attribute({})), 'a, b');
     assert.equal(text([], attribute({})), 'none');
     assert.equal(text({ a: 1 }, attribute({ type: 'json' })), '{"a":1}');
   });
 
-  test('is a size or a time in readable units', () => {
+  test('a value as people read it is a size or a time in readable units', () => {
     assert.equal(
       text(81_775_738_880, attribute({ type: 'integer' }), undefined, 'disk_free_bytes'),
       '81.78 GB',
@@ -141,7 +142,7 @@ describe('a value as people read it', () => {
     );
   });
 
-  test('is more than twenty years instead of a count of days that only looks exact', () => {
+  test('a value as people read it is more than twenty years instead of a count of days that only looks exact', () => {
     const rows: [value: number, unit: string, shown: string][] = [
       [694_315, 'd', 'more than 20 years'],
       [7_306, 'd', 'more than 20 years'],
@@ -152,7 +153,7 @@ describe('a value as people read it', () => {
     for (const [value, unit, shown] of rows) assert.equal(text(value, attribute({ unit })), shown);
   });
 
-  test('has about four digits', () => {
+  test('a value as people read it has about four digits', () => {
     const rows: [number, string][] = [
       [0, '0'],
       [0.01234, '0.0123'],
@@ -173,7 +174,7 @@ describe('a value as people read it', () => {
 });
 
 describe('a column of numbers', () => {
-  test('has as many digits after the mark as its smallest number needs', () => {
+  test('a column of numbers has as many digits after the mark as its smallest number needs', () => {
     const rows: [values: (number | null)[], shown: string[]][] = [
       [
         [1.5, 20, 3.25],
@@ -206,7 +207,7 @@ describe('a column of numbers', () => {
 });
 
 describe('units and words', () => {
-  test('are written as people write them', () => {
+  test('units and words are written as people write them', () => {
     const rows: Record<string, string> = {
       Cel: '°C',
       '[degF]': '°F',
@@ -230,21 +231,21 @@ describe('units and words', () => {
     for (const [code, shown] of Object.entries(rows)) assert.equal(shownUnit(code), shown, code);
   });
 
-  test('are those of the blueprint where it names them', () => {
+  test('units and words are those of the blueprint where it names them', () => {
     const manifest = { units: { Cel: { symbol: 'degrees' }, 'W/m2': { symbol: 'W/m2' } } };
     assert.deepEqual([shownUnit('Cel', manifest), shownUnit('W/m2', manifest)], ['degrees', 'W/m²']);
   });
 
-  test('are scaled by their prefixes only', () => {
+  test('units and words are scaled by their prefixes only', () => {
     assert.equal(scaleFactor('Wh', 'kWh'), 1_000);
     assert.equal(scaleFactor('kWh', 'MWh'), 1_000);
     assert.equal(scaleFactor('V', 'kW'), undefined);
   });
 
-  test('tell an age in its largest unit', () => {
+  test('units and words tell an age in its largest unit', () => {
     const ages = [-1, 12, 75, 7_300, 200_000].map(ageText);
     assert.deepEqual(ages, ['0 s', '12 s', '1 min', '2 h', '2 d']);
   });
 
-  test('are made of names', () => assert.equal(words('lithium_based'), 'Lithium based'));
+  test('units and words are made of names', () => assert.equal(words('lithium_based'), 'Lithium based'));
 });

@@ -60,7 +60,7 @@ const untranslated = ({ names, states }: Found): string[] => [
 ];
 
 describe('German names', () => {
-  test('exist for every value, state and command of the device profiles', () => {
+  test('German names exist for every value, state and command of the device profiles', () => {
     const found: Found = { names: new Set(), states: new Set() };
     for (const path of filesIn('src/capabilities/blueprints/built-in/profiles'))
       for (const section of ['properties', 'telemetry', 'commands'])
@@ -69,7 +69,7 @@ describe('German names', () => {
     assert.deepEqual(untranslated(found), []);
   });
 
-  test('exist for the values, states and commands of the device library, but for a few of the newest', () => {
+  test('German names exist for the values, states and commands of the device library, but for a few of the newest', () => {
     const found: Found = { names: new Set(), states: new Set() };
     for (const group of Object.values(partOf(read('src/library/attributes.yml'), 'groups')))
       for (const one of Object.values(group as Part)) collect(one, found);
@@ -84,7 +84,7 @@ describe('German names', () => {
     assert.ok(missing.length <= found.names.size * UNTRANSLATED_MAX, missing.join(', '));
   });
 
-  test('keep the numbers of a name and the unit behind it, and leave other names as they are', () => {
+  test('German names keep the numbers of a name and the unit behind it, and leave other names as they are', () => {
     assert.equal(nameInGerman('PV String 2 Power'), 'Leistung PV-String 2');
     assert.equal(nameInGerman('AC L1-L2 Voltage'), 'Spannung L1-L2');
     assert.equal(nameInGerman('Current (A)'), 'Strom (A)');
@@ -93,7 +93,7 @@ describe('German names', () => {
     assert.equal(stateInGerman('lithium_based'), 'Lithium');
   });
 
-  test('stand in the manifest that the pages of a German reader show, its states too', async () => {
+  test('German names stand in the manifest that the pages of a German reader show, its states too', async () => {
     const manifest = {
       display_name: 'Inverter',
       telemetry: {

@@ -24,7 +24,7 @@ test('minimum and maximum are read only where they are drawn: of numbers, and of
 });
 
 describe('the stretch of time', () => {
-  test('is a period of the calendar, live while the present is in it; a fixed range stays', () => {
+  test('the stretch of time is a period of the calendar, live while the present is in it; a fixed range stays', () => {
     assert.deepEqual(windowOf('day', NOW_S, 'Europe/Berlin'), {
       fromS: Date.parse('2026-02-28T23:00Z') / 1_000,
       toS: Date.parse('2026-03-01T23:00Z') / 1_000,
@@ -50,7 +50,7 @@ describe('the stretch of time', () => {
     });
   });
 
-  test('is the last hour for any other text', () => {
+  test('the stretch of time is the last hour for any other text', () => {
     for (const text of [undefined, '', 'eon', '5-1', '-', '1e3-1e4', '2026-13'])
       assert.equal(windowOf(text, NOW_S, 'UTC').fromS, NOW_S - 3_600);
   });
@@ -78,7 +78,7 @@ describe('the stretch of time', () => {
     assert.equal(turn('2026-01', 'hour'), 'hour');
   });
 
-  test('is zoomed around its middle, or at its end if that is about now', () => {
+  test('the stretch of time is zoomed around its middle, or at its end if that is about now', () => {
     assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 0.5, NOW_S), '1250-1750');
     assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 2, NOW_S), '500-2500');
     const half = zoomed(windowOf('hour', NOW_S, 'UTC'), 0.5, NOW_S);
@@ -86,11 +86,11 @@ describe('the stretch of time', () => {
     assert.equal(zoomed(windowOf(half, NOW_S, 'UTC'), 0.5, NOW_S + 20), `${NOW_S - 880}-${NOW_S + 20}`);
   });
 
-  test('is never shorter than a minute', () => {
+  test('the stretch of time is never shorter than a minute', () => {
     assert.equal(textOfWindow(100.4, 100.6), '100-160');
   });
 
-  test('has as many points as a screen, whatever its length', () => {
+  test('the stretch of time has as many points as a screen, whatever its length', () => {
     for (const name of RANGES) {
       const window = windowOf(name, NOW_S, 'UTC');
       const points = (window.toS - window.fromS) / stepOf(window);
@@ -101,7 +101,7 @@ describe('the stretch of time', () => {
 });
 
 describe('a day, a month or a year', () => {
-  test('is not a text that only looks like one', () => {
+  test('a day, a month or a year is not a text that only looks like one', () => {
     for (const text of [undefined, '', '20', '2026-13', '2026-1', '2026-11-99', 'hour'])
       assert.equal(unitOf(text), undefined, String(text));
     assert.deepEqual(['2026-11-22', '2026-11', '2026'].map(unitOf), ['day', 'month', 'year']);
@@ -113,7 +113,7 @@ describe('a day, a month or a year', () => {
     assert.equal(periodLater('2026', 1), '2027');
   });
 
-  test('is that of the zone, and begins and ends with its days, whatever its clocks do', () => {
+  test('a day, a month or a year is that of the zone, and begins and ends with its days, whatever its clocks do', () => {
     const atMs = Date.parse('2026-03-28T23:30:00Z');
     assert.equal(periodAt('day', atMs, 'Europe/Berlin'), '2026-03-29');
     assert.equal(periodAt('month', atMs, 'UTC'), '2026-03');
@@ -140,7 +140,7 @@ describe('a day, a month or a year', () => {
 });
 
 describe('points', () => {
-  test('are drawn for the range before at the times of the present one, without a band', () => {
+  test('points are drawn for the range before at the times of the present one, without a band', () => {
     const lines = { timesS: [10, 20], mean: [[1, 2]], least: [[0, 1]], most: [[2, 3]] };
     const before = { timesS: [-10, 0, 10], mean: [[7, undefined, 9]], least: [[6, 6, 6]], most: [[8, 8, 8]] };
     assert.deepEqual(withLinesBefore(lines, before), {
@@ -161,7 +161,7 @@ describe('points', () => {
     assert.equal(withBefore(stretchOf('day+before'), true), 'day+before');
   });
 
-  test('are connected within the rhythm of a slow device, and its real gaps stay gaps', () => {
+  test('points are connected within the rhythm of a slow device, and its real gaps stay gaps', () => {
     const [a, b, c] = [1, 2, 3];
     assert.deepEqual(
       connected([a, null, null, b, null, null, c, null, null, null, null, null, null, null, null, a]),
@@ -186,16 +186,16 @@ describe('points', () => {
     );
   });
 
-  test('are connected to their neighbours only for a fast device', () => {
+  test('points are connected to their neighbours only for a fast device', () => {
     assert.deepEqual(connected([1, 2, null, null, null, 3, 4, 5]), [1, 2, null, null, null, 3, 4, 5]);
   });
 
-  test('before the first and after the last are none', () => {
+  test('points before the first and after the last are none', () => {
     assert.deepEqual(connected([null, 1, null]), [null, 1, null]);
     assert.deepEqual(connected([]), []);
   });
 
-  test('come from the column of their device, attribute and aggregation', () => {
+  test('points come from the column of their device, attribute and aggregation', () => {
     const head = (device: string, aggregation: string): string =>
       `telemetry=power device=${device} aggregation=${aggregation} granularity=10s`;
     const text = `ts,${head('x', 'auto')},${head('y', 'auto')},${head('y', 'max')}\n100,1,2,5\n110,,true,6\n`;

@@ -28,12 +28,12 @@ const row = (path: JsonPath, leaf: Leaf, more: Partial<JsonRow> = {}): JsonRow =
 });
 
 describe('the path of a field', () => {
-  test('is none where a template cannot name it', () => {
+  test('the path of a field is none where a template cannot name it', () => {
     for (const key of ['', 'a"b', "a'b", 'a]b', '{name}', 'a\nb'])
       assert.equal(pathText([key]), undefined, key);
   });
 
-  test('has names, positions, and names in quotes where they have other characters', () => {
+  test('the path of a field has names, positions, and names in quotes where they have other characters', () => {
     assert.equal(pathText(['emeters', 0, 'power']), 'emeters[0].power');
     assert.equal(pathText([0, 'pwr']), '[0].pwr');
     assert.equal(pathText(['1.8.0', 'ns:key', 'a b']), '["1.8.0"].ns:key["a b"]');

@@ -18,7 +18,7 @@ function manifest(telemetry: Record<string, string>): Manifest {
 }
 
 describe('the main values of a device', () => {
-  test('are the most telling four numbers, and the state', () => {
+  test('the main values of a device are the most telling four numbers, and the state', () => {
     const found = mainValues(
       manifest({
         alerts: 'alerts',
@@ -37,13 +37,13 @@ describe('the main values of a device', () => {
     });
   });
 
-  test('are empty for a device that measures nothing', () => {
+  test('the main values of a device are empty for a device that measures nothing', () => {
     assert.deepEqual(mainValues(manifest({ alerts: 'alerts' })), { state: undefined, numbers: [] });
   });
 });
 
 describe('groups of values', () => {
-  test('are made by the first words of names; those alone come first', () => {
+  test('groups of values are made by the first words of names; those alone come first', () => {
     const groups = groupValues(
       manifest({
         pv_power: 'float',
@@ -61,7 +61,7 @@ describe('groups of values', () => {
     ]);
   });
 
-  test('are made by more words where one word makes a very large group', () => {
+  test('groups of values are made by more words where one word makes a very large group', () => {
     const cells = (of: string, count: number): string[] =>
       Array.from({ length: count }, (_, cell) => `${of}_cell_${cell}`);
     const names = ['string_count', ...cells('string_1', 20), ...cells('string_2', 20), ...cells('pack', 31)];
@@ -74,7 +74,7 @@ describe('groups of values', () => {
     ]);
   });
 
-  test('are empty for a blueprint without values', () => {
+  test('groups of values are empty for a blueprint without values', () => {
     assert.ok(isBlank(manifest({ alerts: 'alerts', alert_details: 'object' })));
     assert.ok(!isBlank(manifest({ soc: 'float' })));
   });

@@ -96,7 +96,7 @@ describe('the template of the register browser', () => {
     );
   });
 
-  test('has coils and discrete inputs as true or false, whatever was typed before', () => {
+  test('the template of the register browser has coils and discrete inputs as true or false, whatever was typed before', () => {
     const bit = {
       ...ROW,
       function: 'COIL',
@@ -159,7 +159,7 @@ describe('the template of the register browser', () => {
 });
 
 describe('the live value of a register', () => {
-  test('is what the words mean, in every type and order', () => {
+  test('the live value of a register is what the words mean, in every type and order', () => {
     for (const [type, typed, factor, expected] of [
       ['u16', ['u16', 65_535], '', 65_535],
       ['i16', ['i16', -2], '', -2],
@@ -185,7 +185,7 @@ describe('the live value of a register', () => {
     );
   });
 
-  test('is none for words that do not fit, and no register lies behind the last one', () => {
+  test('the live value of a register is none for words that do not fit, and no register lies behind the last one', () => {
     assert.equal(valueOf({ function: 'INPUT', type: 'u32', isLowFirst: false, factor: '' }, [1]), undefined);
     assert.equal(valueOf({ function: 'INPUT', type: 'u16', isLowFirst: false, factor: '0' }, [1]), undefined);
     assert.equal(registerOf({ function: 'INPUT', address: '65535', type: 'u16' }), 65_535);

@@ -65,7 +65,7 @@ describe('the scale of a small line', () => {
     assert.ok(heightOf(line('standby', 'W', [3, 4]), lines) < 0.01);
   });
 
-  test('without a number there is no scale', () => {
+  test('a small line without a number has no scale', () => {
     assert.equal(scalesOf([line('t', '°C', [null, null])]).size, 0);
   });
 });

@@ -140,7 +140,7 @@ describe('the words of the console', () => {
   const english = sentences(en);
   const german = new Map(sentences(de));
 
-  test('stand in its catalogue alone', () => {
+  test('the words of the console stand in its catalogue alone', () => {
     const isExcepted = (path: string): boolean => path.startsWith('words/') || NO_PROSE.includes(path);
     const found = spokenOutside(join(PROJECT_ROOT, 'src/console/tsconfig.json'), PROJECT_ROOT, isExcepted);
     assert.deepEqual(
@@ -149,17 +149,17 @@ describe('the words of the console', () => {
     );
   });
 
-  test('are all translated, except those that are the same', () => {
+  test('the words of the console are all translated, except those that are the same', () => {
     const same = english.filter(([place, sentence]) => german.get(place) === sentence);
     assert.deepEqual(same.map(([place]) => place).sort(), [...SAME].sort());
   });
 
-  test('have the same placeholders in both languages', () => {
+  test('the words of the console have the same placeholders in both languages', () => {
     for (const [place, sentence] of english)
       assert.deepEqual(holes(german.get(place) ?? ''), holes(sentence), place);
   });
 
-  test('are in the chosen language, else in the first available one of the browser', () => {
+  test('the words of the console are in the chosen language, else in the first available one of the browser', () => {
     const rows: [kept: string | null, preferred: string[], language: string][] = [
       [null, ['de-AT', 'en'], 'de'],
       [null, ['fr', 'de', 'en'], 'de'],

@@ -12,7 +12,7 @@ async function filesIn(zip: Blob): Promise<Record<string, string>> {
 }
 
 describe('a zip', () => {
-  test('is refused when it is no zip or is cut off', async () => {
+  test('a zip is refused when it is no zip or is cut off', async () => {
     const whole = await zipOf({ 'a/manifest.yml': 'x' });
     for (const bytes of [Buffer.from('no zip'), whole.subarray(4), Buffer.alloc(0)])
       assert.throws(() => blueprintFolders(new Uint8Array(bytes).buffer), { name: 'Error' });

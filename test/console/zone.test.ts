@@ -25,7 +25,7 @@ describe('times where the site is', () => {
     ['UTC', '22 Nov 2026, 22:30:00', '22:30:00', 'since 22 Nov 2026, 22:30', '2026-03-01T00:00:00.000Z'],
   ];
   for (const [timeZone, moment, clock, since, first] of rows)
-    test(`are written and taken as clocks show them in ${timeZone}`, () => {
+    test(`times where the site is are written and taken as clocks show them in ${timeZone}`, () => {
       zone.value = timeZone;
       assert.equal(momentText(EVENING), moment);
       assert.equal(clockText(EVENING), clock);
@@ -34,7 +34,7 @@ describe('times where the site is', () => {
       assert.equal(bodyOf(typed, undefined)['history_from'], first);
     });
 
-  test('show the day once if an alert was raised and cleared on the same day', () => {
+  test('times where the site is show the day once if an alert was raised and cleared on the same day', () => {
     zone.value = 'Pacific/Auckland';
     const alert = { raised_at: EVENING, cleared_at: new Date(NIGHT_MS).toISOString() };
     assert.equal(periodText(alert), '23 Nov 2026, 11:30:00 – 14:15:00');

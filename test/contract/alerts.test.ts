@@ -154,7 +154,7 @@ describe('an alert of an attribute above the role', () => {
     (await listed(role, query)).map(({ name }) => name);
   const BELOW = ['READONLY', 'USER', 'OWNER'] as const;
 
-  test('is neither listed nor counted below it', async () => {
+  test('an alert of an attribute above the role is neither listed nor counted below it', async () => {
     for (const role of BELOW) assert.deepEqual(await namesFor(role), ['low'], role);
     assert.deepEqual(await namesFor('INSTALLER'), ['low', 'worn']);
     const { total_count: count } = await gateway().ok('OWNER', 'GET', `${ALERTS}?state=RAISED&limit=0`);
@@ -162,7 +162,7 @@ describe('an alert of an attribute above the role', () => {
     assert.equal(Number(all) - Number(count), 1);
   });
 
-  test('is acknowledged by nobody below it, neither by its id nor with all others', async () => {
+  test('an alert of an attribute above the role is acknowledged by nobody below it, neither by its id nor with all others', async () => {
     const worn = (await listed('INSTALLER')).find(({ name }) => name === 'worn') ?? assert.fail();
     for (const role of ['USER', 'OWNER'] as const) {
       const refused = await gateway().call(role, 'POST', `${ALERTS}/${worn.id}/acknowledge`);
@@ -179,7 +179,7 @@ describe('an alert of an attribute above the role', () => {
     );
   });
 
-  test('is told below it only once all may read who tells it, and its end to everybody then', async (t) => {
+  test('an alert of an attribute above the role is told below it only once all may read who tells it, and its end to everybody then', async (t) => {
     const owner = await gateway().watch('OWNER', ALERTS);
     const installer = await gateway().watch('INSTALLER', ALERTS);
     t.after(() => (owner.close(), installer.close()));
@@ -202,14 +202,14 @@ describe('an alert of an attribute above the role', () => {
     assert.deepEqual(await namesFor('OWNER'), ['leak', 'low']);
   });
 
-  test('is theirs with its beginning when it comes back within a moment in a text that all may read', async () => {
+  test('an alert of an attribute above the role is theirs with its beginning when it comes back within a moment in a text that all may read', async () => {
     await guarded.telemetry({ alerts: ['low', 'worn'] });
     assert.deepEqual(await namesFor('OWNER'), ['leak', 'low', 'worn']);
     await guarded.telemetry({ alerts: ['low'], service: ['pin'] });
     await guarded.telemetry({ alerts: ['low'], service: [] });
   });
 
-  test('stays theirs alone under a blueprint without the attribute, and when it is over', async () => {
+  test('an alert of an attribute above the role stays theirs alone under a blueprint without the attribute, and when it is over', async () => {
     const zip = await zipOf({ 'manifest.yml': manifest.slice(0, manifest.indexOf('telemetry:')) });
     const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
     const path = '/v3/devices/guarded/assign_blueprint';

@@ -21,14 +21,14 @@ const short = ({ origin, operation, status }: Entry): string => `${origin.name} 
 
 describe('the audit trail is refused', () => {
   for (const path of ['/v3/audit', '/v3/audit/export']) {
-    test(`without a token and to USER: ${path}`, async (t) => {
+    test(`the audit trail is refused without a token and to USER: ${path}`, async (t) => {
       const { call } = startApi(t);
       assert.equal(refusal(await call(null, 'GET', path)), '401 invalid_header');
       assert.equal(refusal(await call('USER', 'GET', path)), '403 insufficient_role');
     });
 
     for (const query of ['from=yesterday', 'to=x'])
-      test(`at a wrong moment: ${path}?${query}`, async (t) => {
+      test(`the audit trail is refused at a wrong moment: ${path}?${query}`, async (t) => {
         assert.equal(
           refusal(await startApi(t).call('OWNER', 'GET', `${path}?${query}`)),
           '400 invalid_query',
@@ -36,7 +36,7 @@ describe('the audit trail is refused', () => {
       });
   }
 
-  test('when anybody wants to change it', async (t) => {
+  test('the audit trail is refused when anybody wants to change it', async (t) => {
     for (const method of ['POST', 'PATCH', 'DELETE'])
       assert.equal(
         refusal(await startApi(t).call('INSTALLER', method, '/v3/audit')),
@@ -115,7 +115,7 @@ describe('the audit trail', () => {
     assert.equal(Buffer.byteLength(entry?.target['token_id'] ?? ''), LIMITS.audit.targetBytes - 1);
   });
 
-  test('is filtered by time, origin and operation, and read in pages', async (t) => {
+  test('the audit trail is filtered by time, origin and operation, and read in pages', async (t) => {
     const api = startApi(t);
     for (const role of ['OWNER', 'INSTALLER'] as const)
       for (const path of ['/v3/site/archive', '/v3/site/unarchive']) {
@@ -149,7 +149,7 @@ describe('the audit trail', () => {
     assert.equal((await entries(api, 'limit=5000')).length, LIMITS.audit.listItems + 1);
   });
 
-  test('is exported as CSV that no spreadsheet runs', async (t) => {
+  test('the audit trail is exported as CSV that no spreadsheet runs', async (t) => {
     const { api } = await claimed(t);
     await api.auth.users.create('=cmd|"x", y', 'OWNER', PASSWORD);
     const login = await api.call(null, 'POST', '/v3/auth/login', { name: '=cmd|"x", y', password: PASSWORD });
@@ -165,7 +165,7 @@ describe('the audit trail', () => {
     );
   });
 
-  test('is exported whole, however long it is', async (t) => {
+  test('the audit trail is exported whole, however long it is', async (t) => {
     const api = startApi(t, { audit: { limits: { ...LIMITS.audit, pageItems: 3 } } });
     for (let count = 0; count < 10; count++) await api.call('OWNER', 'POST', '/v3/site/archive');
     const { body } = await api.call('OWNER', 'GET', '/v3/audit/export');

@@ -79,7 +79,7 @@ describe('the claim', () => {
     );
   });
 
-  test('is won by one of two who have the code', async (t) => {
+  test('the claim is won by one of two who have the code', async (t) => {
     const { auth, call } = startApi(t);
     const claim_code = auth.claim.code();
     const answers = await Promise.all(
@@ -102,7 +102,7 @@ describe('a login', () => {
     ['without a name', { password: PASSWORD }, '400 invalid_body'],
     ['with a password of another type', { name: 'installer', password: 12_345_678 }, '400 invalid_body'],
   ] as const)
-    test(`is refused ${title}`, async (t) => {
+    test(`a login is refused ${title}`, async (t) => {
       const { api } = await claimed(t);
       const answer = await api.call(null, 'POST', '/v3/auth/login', body);
       assert.equal(refusal(answer), expected);
@@ -122,7 +122,7 @@ describe('a login', () => {
     assert.equal((await api.send('GET', '/v3/site', cookie)).status, 200);
   });
 
-  test('ends by logout, which takes the cookie away', async (t) => {
+  test('a login ends by logout, which takes the cookie away', async (t) => {
     const { api, token } = await claimed(t);
     const headers = { Cookie: `gateway_session_http=${token}`, 'X-Requested-With': 'console' };
     const answer = await api.send('POST', '/v3/auth/logout', headers);
@@ -138,7 +138,7 @@ describe('a login', () => {
     assert.equal(login.status, 200);
   });
 
-  test('ends by one logout for HTTPS and plain HTTP in one browser', async (t) => {
+  test('a login ends by one logout for HTTPS and plain HTTP in one browser', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     const other = tokenOf(await api.call(null, 'POST', '/v3/auth/login', login));
@@ -151,7 +151,7 @@ describe('a login', () => {
       assert.equal(refusal(await api.send('GET', '/v3/site', as(ended))), '403 access_denied');
   });
 
-  test('is opened and ended by no form of another site', async (t) => {
+  test('a login is opened and ended by no form of another site', async (t) => {
     const { api, token } = await claimed(t);
     const form = { 'Content-Type': 'text/plain', 'Sec-Fetch-Site': 'cross-site' };
     for (const [path, body] of [
@@ -166,7 +166,7 @@ describe('a login', () => {
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
   });
 
-  test('ends after its time, but not while the clock is not set', async (t) => {
+  test('a login ends after its time, but not while the clock is not set', async (t) => {
     const { api, token } = await claimed(t);
     api.clock.step(LIMITS.auth.sessionLifetimeMs - 1);
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
@@ -176,7 +176,7 @@ describe('a login', () => {
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
   });
 
-  test('is kept in so many browsers of one user, then the oldest ends', async (t) => {
+  test('a login is kept in so many browsers of one user, then the oldest ends', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     let newest = '';

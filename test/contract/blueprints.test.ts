@@ -41,7 +41,7 @@ async function form(name: string, content: Buffer): Promise<[Buffer, Record<stri
 
 describe('an upload is refused', () => {
   for (const path of UPLOADS)
-    test(`when it is no zip, as 400, whatever its type says: ${path}`, async () => {
+    test(`an upload is refused when it is no zip, as 400, whatever its type says: ${path}`, async () => {
       for (const type of ['application/zip', 'application/octet-stream', ''])
         for (const body of ['', 'PK', 'hello', '{"data":"x"}'])
           assert.equal(refusal(await post(path, body, { 'Content-Type': type })), '400 invalid_body');
@@ -51,7 +51,7 @@ describe('an upload is refused', () => {
       assert.equal(refusal(await post(path, noZip, more)), '400 invalid_body');
     });
 
-  test('when the archive has one byte more than 20 MiB, as 413 with the limit', async () => {
+  test('an upload is refused when the archive has one byte more than 20 MiB, as 413 with the limit', async () => {
     const { status, body } = await post(VALIDATE, Buffer.alloc(LIMITS.http.zipBodyBytes + 1));
     assert.equal(status, 413);
     const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;
@@ -63,7 +63,7 @@ describe('an upload is refused', () => {
     );
   });
 
-  test('when problems are found, as 422 with the texts of validate, one entry for each', async () => {
+  test('an upload is refused when problems are found, as 422 with the texts of validate, one entry for each', async () => {
     const { validation_errors: texts } = (await post(VALIDATE, bad)).body as { validation_errors: string[] };
     assert.equal(texts.length, 2);
     for (const text of texts) assert.match(text, /^telemetry\.[vw]\.\w+: /);
@@ -75,13 +75,13 @@ describe('an upload is refused', () => {
     );
   });
 
-  test('without a manifest, in the words that clients know', async () => {
+  test('an upload is refused without a manifest, in the words that clients know', async () => {
     const empty = await zipOf({ 'readme.txt': 'x' });
     assert.deepEqual((await post(VALIDATE, empty)).body, { validation_errors: ['missed file manifest.yml'] });
     assert.equal(refusal(await post(UPLOAD, empty)), '422 invalid_blueprint');
   });
 
-  test('when a profile has problems, with one entry for each, and nothing of it is kept', async () => {
+  test('an upload is refused when a profile has problems, with one entry for each, and nothing of it is kept', async () => {
     const mixed = await zipOf({
       'sensor/good.yml': 'blueprint_spec: profile/1.0\ndisplay_name: Good\n',
       'sensor/bad.yml': 'display_name: 5\n',
@@ -96,7 +96,7 @@ describe('an upload is refused', () => {
 });
 
 describe('an upload', () => {
-  test('is taken as raw zip of any type and as part data of a form, each time under a new id', async () => {
+  test('an upload is taken as raw zip of any type and as part data of a form, each time under a new id', async () => {
     const ids = new Set<string>();
     const [body, headers] = await form('data', good);
     const inFolder = await zipOf({ 'meter/manifest.yml': GOOD });
@@ -125,7 +125,7 @@ describe('an upload', () => {
     assert.equal(ids.size, 7);
   });
 
-  test('comes back byte for byte as ORIGINAL, and as another zip compiled', async () => {
+  test('an upload comes back byte for byte as ORIGINAL, and as another zip compiled', async () => {
     const { id } = await gateway().ok('OWNER', 'POST', UPLOAD, good);
     const zip = async (query: string) => {
       const answer = await gateway().request(
@@ -190,7 +190,7 @@ describe('uploaded blueprints', () => {
     return (blueprints as Record<string, unknown>[]).find((blueprint) => blueprint['id'] === id) ?? {};
   };
 
-  test('are listed without a name, told apart by their version, with the number of their devices', async () => {
+  test('uploaded blueprints are listed without a name, told apart by their version, with the number of their devices', async () => {
     const ids = [await upload('Pump'), await upload('Pump')];
     await gateway().provision('Pump', ids[1]);
     for (const [index, id] of ids.entries()) {
@@ -204,7 +204,7 @@ describe('uploaded blueprints', () => {
     assert.equal(display_name, 'Battery Inverter');
   });
 
-  test('are removed while no device has them; built-in ones stay', async () => {
+  test('uploaded blueprints are removed while no device has them; built-in ones stay', async () => {
     const id = await upload('Valve');
     const remove = (wanted: string) => gateway().call('OWNER', 'DELETE', `/v3/blueprints/${wanted}`);
     assert.equal(refusal(await remove(BUILT_IN_IDS.empty)), '422 blueprint_built_in');
@@ -224,7 +224,7 @@ describe('device profiles', () => {
     return (profiles as Record<string, unknown>[]).find((profile) => profile['id'] === id);
   };
 
-  test('are listed with where they come from, and an uploaded one is removed by its id', async () => {
+  test('device profiles are listed with where they come from, and an uploaded one is removed by its id', async () => {
     const zip = await zipOf({ 'acme/loud.yml': 'blueprint_spec: profile/1.0\ndisplay_name: Loud\n' });
     await gateway().ok('OWNER', 'POST', PROFILES, zip);
     const { uploaded_at: uploadedAt, ...rest } = (await found('acme.loud')) ?? {};
@@ -244,7 +244,7 @@ describe('device profiles', () => {
     assert.equal(await found('acme.loud'), undefined);
   });
 
-  test('come in pages', async () => {
+  test('device profiles come in pages', async () => {
     const page = await gateway().ok('READONLY', 'GET', path('?limit=2&offset=1'));
     const all = await gateway().ok('READONLY', 'GET', path());
     assert.deepEqual(page['profiles'], (all['profiles'] as unknown[]).slice(1, 3));
@@ -254,7 +254,7 @@ describe('device profiles', () => {
 
 describe('a path that is spelled out', () => {
   for (const path of [UPLOAD, VALIDATE, '/v3/blueprints/upload_device_profiles', `/api${UPLOAD}/`])
-    test(`is no id of a blueprint: GET ${path}`, async () => {
+    test(`a path that is spelled out is no id of a blueprint: GET ${path}`, async () => {
       const answer = await gateway().call('READONLY', 'GET', path);
       assert.equal(refusal(answer), '405 method_not_allowed');
       assert.equal(answer.headers.get('allow'), 'POST');
@@ -271,7 +271,7 @@ describe('a path that is spelled out', () => {
 });
 
 describe('a blueprint by name', () => {
-  test('is found where the gateway has it, else 404', async () => {
+  test('a blueprint by name is found where the gateway has it, else 404', async () => {
     const path = (name: string, tag = 'latest', namespace = 'enapter'): string =>
       `/v3/blueprints/${namespace}/${name}/${tag}`;
     const { blueprint } = await gateway().ok('READONLY', 'GET', path('battery-inverter'));

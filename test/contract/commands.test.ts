@@ -150,7 +150,7 @@ describe('the waiting answer', () => {
     };
   }
 
-  test('is silent for two seconds, then headers and a blank every two seconds, then the JSON', async (t) => {
+  test('the waiting answer is silent for two seconds, then headers and a blank every two seconds, then the JSON', async (t) => {
     const { bench, device, response, body, running } = await waiting(t);
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'application/json');
@@ -167,7 +167,7 @@ describe('the waiting answer', () => {
     assert.equal(execution.state, 'SUCCESS');
   });
 
-  test('has no blank when the end comes within two seconds', async (t) => {
+  test('the waiting answer has no blank when the end comes within two seconds', async (t) => {
     const { open, bench, device } = await start(t);
     const opening = open('OWNER', 'POST', path, { name: 'ping' });
     await until(() => bench.sent.length === 1);
@@ -191,7 +191,7 @@ describe('the waiting answer', () => {
     assert.equal(bench.stored(running)?.state, 'SUCCESS');
   });
 
-  test('ends with the state so far when the gateway stops, so that nobody sends the command again', async (t) => {
+  test('the waiting answer ends with the state so far when the gateway stops, so that nobody sends the command again', async (t) => {
     const { stop, body, running } = await waiting(t);
     await stop();
     await body.ended;

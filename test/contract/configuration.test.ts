@@ -107,7 +107,7 @@ describe('configuration is refused', () => {
       assert.deepEqual(await get(LIMITS_GROUP), DEFAULTS, 'all or nothing');
     });
 
-  test('below the access level of the group, whatever is asked', async () => {
+  test('configuration is refused below the access level of the group, whatever is asked', async () => {
     for (const [method, path] of [
       ['GET', LIMITS_GROUP],
       ['PATCH', LIMITS_GROUP],
@@ -123,7 +123,7 @@ describe('configuration is refused', () => {
 });
 
 describe('configuration', () => {
-  test('is a flat object of values and defaults; what has neither is absent', async () => {
+  test('configuration is a flat object of values and defaults; what has neither is absent', async () => {
     assert.deepEqual(await get(LIMITS_GROUP, 'OWNER'), DEFAULTS);
     assert.deepEqual(await get(CONNECTION), {});
     assert.deepEqual(await get(`${LIMITS_GROUP}?param_names=`), DEFAULTS);
@@ -145,7 +145,7 @@ describe('configuration', () => {
     );
   });
 
-  test('goes back to its defaults as a whole; without a default the value is gone', async () => {
+  test('configuration goes back to its defaults as a whole; without a default the value is gone', async () => {
     await patch(CONNECTION, { set: { address: 'tcp://192.168.0.10:502' } });
     for (const [path, expected] of [
       [LIMITS_GROUP, DEFAULTS],
@@ -211,7 +211,7 @@ describe('sensitive values', () => {
     ['new credentials', 'generate_config', async () => ({ protocol: 'MQTT' })],
   ];
   for (const [title, path, body] of handovers)
-    test(`are forgotten when somebody below their level gives the device ${title}, others are not`, async () => {
+    test(`sensitive values are forgotten when somebody below their level gives the device ${title}, others are not`, async () => {
       const { ok } = gateway();
       await patch(CONNECTION, { set: { password: 'hidden', address: 'tcp://192.168.0.10:502' } });
       await ok('INSTALLER', 'POST', `/v3/devices/battery/${path}`, await body());

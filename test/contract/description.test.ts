@@ -47,7 +47,7 @@ describe('the description of the interface', () => {
     description = readDescription(document);
   });
 
-  test('has every operation on every path that is served, and no other', () => {
+  test('the description of the interface has every operation on every path that is served, and no other', () => {
     const { routes } = served.gateway.operations();
     const expected = routes.flatMap(({ operation, method, paths }) =>
       paths.map((path) => `${method} ${path} ${operation}`),
@@ -58,7 +58,7 @@ describe('the description of the interface', () => {
     assert.deepEqual(described.toSorted(), expected.toSorted());
   });
 
-  test('has each operation that can succeed once, under its name, unless aliases are asked for', async () => {
+  test('the description of the interface has each operation that can succeed once, under its name, unless aliases are asked for', async () => {
     const { routes } = served.gateway.operations();
     const { paths } = await served.ok('READONLY', 'GET', '/v3/openapi.json');
     const described = Object.entries(membersOf(paths)).flatMap(([path, item]) =>
@@ -85,7 +85,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('has a schema for every body and answer, binary ones of files and text of texts', () => {
+  test('the description of the interface has a schema for every body and answer, binary ones of files and text of texts', () => {
     const contents: [string, string, Record<string, unknown>][] = [];
     const components = membersOf(document['components']);
     for (const kind of ['requestBodies', 'responses'])
@@ -113,7 +113,7 @@ describe('the description of the interface', () => {
     ]);
   });
 
-  test('has nothing that client generators have no type for', () => {
+  test('the description of the interface has nothing that client generators have no type for', () => {
     const found: string[] = [];
     const visit = (value: unknown, place: string): void => {
       const { const: only, default: usual, anyOf } = membersOf(value);
@@ -139,7 +139,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('has a sentence for every parameter', () => {
+  test('the description of the interface has a sentence for every parameter', () => {
     const parameters = Object.entries(membersOf(membersOf(document['components'])['parameters']));
     const silent = parameters.filter(
       ([, parameter]) => !/[\w)`]\.$/.test(String(membersOf(parameter)['description'])),
@@ -174,7 +174,7 @@ describe('the description of the interface', () => {
       }
   });
 
-  test('has every stream with its paths', () => {
+  test('the description of the interface has every stream with its paths', () => {
     const { streams } = served.gateway.operations();
     const described = document['x-streams'] as { operation: string; paths: { path: string }[] }[];
     assert.deepEqual(
@@ -222,7 +222,7 @@ describe('the description of the interface', () => {
     assert.ok(count > 50, String(count));
   });
 
-  test('is not sent again to a caller that has it', async () => {
+  test('the description of the interface is not sent again to a caller that has it', async () => {
     const first = await served.call('READONLY', 'GET', '/v3/openapi.json');
     const tag = first.headers.get('etag') ?? '';
     assert.match(tag, /^W\/"[\w-]+"$/);
@@ -237,7 +237,7 @@ describe('the description of the interface', () => {
     assert.equal(changed.status, 200);
   });
 
-  test('comes compressed to a caller that takes it so', async () => {
+  test('the description of the interface comes compressed to a caller that takes it so', async () => {
     const plain = await served.request('READONLY', 'GET', '/v3/openapi.json', undefined, {
       'Accept-Encoding': 'identity',
     });
@@ -249,7 +249,7 @@ describe('the description of the interface', () => {
     assert.equal(await packed.text(), await plain.text());
   });
 
-  test('is refused to a caller without a token that asks too often', async () => {
+  test('the description of the interface is refused to a caller without a token that asks too often', async () => {
     const claim_code = readFileSync(join(served.dataDir, 'claim-code'), 'utf8');
     await served.ok(null, 'POST', '/v3/auth/claim', { claim_code, password: 'correct horse' });
     const limit = LIMITS.http.anonymousDescriptionPerMinute;
@@ -263,7 +263,7 @@ describe('the description of the interface', () => {
 });
 
 describe('the description of messages', () => {
-  test('has every stream with the shape of its messages', async (t) => {
+  test('the description of messages has every stream with the shape of its messages', async (t) => {
     const served = await startTestGateway(t);
     const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     const channels = membersOf(document['channels']);
@@ -298,7 +298,7 @@ describe('the description of messages', () => {
     }
   });
 
-  test('has every topic that devices speak on, and their payloads are taken', async (t) => {
+  test('the description of messages has every topic that devices speak on, and their payloads are taken', async (t) => {
     const served = await startTestGateway(t);
     const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     assert.equal(document['asyncapi'], '3.0.0');

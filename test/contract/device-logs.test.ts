@@ -285,21 +285,21 @@ describe('Stream Logs', () => {
       assert.equal(stream.messages.map((entry) => (entry as { message: string }).message).join(''), expected);
     });
 
-  test('is closed with 1008 when the device is deleted', async (t) => {
+  test('Stream Logs is closed with 1008 when the device is deleted', async (t) => {
     const { watch, bench, device } = await start(t);
     const stream = await watch('USER', PATH);
     bench.deleteDevice(device);
     assert.deepEqual(await stream.closed, { code: 1008, reason: 'The device was deleted.' });
   });
 
-  test('is closed with 1001 when the gateway stops', async (t) => {
+  test('Stream Logs is closed with 1001 when the gateway stops', async (t) => {
     const { watch, stop } = await start(t);
     const stream = await watch('USER', PATH);
     await stop();
     assert.equal((await stream.closed).code, 1001);
   });
 
-  test('ends its subscription with the socket', async (t) => {
+  test('Stream Logs ends its subscription with the socket', async (t) => {
     const { watch, bench } = await start(t);
     const stream = await watch('USER', PATH);
     stream.close();

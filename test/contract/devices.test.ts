@@ -140,7 +140,7 @@ describe('a call on devices is refused', () => {
       assert.deepEqual(await get('/v3/devices/battery?expand=communication', 'INSTALLER'), before);
     });
 
-  test('when it conflicts, with field and value, or names the parameter of a query', async () => {
+  test('a call on devices is refused when it conflicts, with field and value, or names the parameter of a query', async () => {
     const taken = await gateway().call('OWNER', 'PATCH', '/v3/devices/battery', { slug: 'script' });
     assert.deepEqual((taken.body as { errors: { details: unknown }[] }).errors[0]?.details, {
       field: 'slug',
@@ -188,7 +188,7 @@ const FIELDS = [
 ];
 
 describe('a device', () => {
-  test('has exactly the fields that are always there', async () => {
+  test('a device has exactly the fields that are always there', async () => {
     const device = await get('/v3/devices/battery');
     assert.deepEqual(Object.keys(device).toSorted(), FIELDS);
     assert.match(String(device['id']), /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
@@ -203,7 +203,7 @@ describe('a device', () => {
     assert.deepEqual(await get(`/v3/devices/${battery.id}`), await get('/v3/devices/battery'));
   });
 
-  test('without a blueprint has that of the empty one and no profile', async () => {
+  test('a device without a blueprint has that of the empty one and no profile', async () => {
     const fresh = await gateway().provision('Fresh', null);
     const device = await get(`/v3/devices/${fresh.id}?expand=properties,raised_alert_names`);
     assert.equal(device['blueprint_id'], BUILT_IN_IDS.empty);
@@ -282,7 +282,7 @@ describe('the list of devices', () => {
     return (devices as { slug: string }[]).map(({ slug }) => slug);
   };
 
-  test('has all kinds of devices, by id, with their number', async () => {
+  test('the list of devices has all kinds of devices, by id, with their number', async () => {
     const { devices, total_count: total } = await gateway().ok('READONLY', 'GET', '/v3/devices');
     const list = devices as { id: string; type: string }[];
     assert.equal(total, list.length);
@@ -296,7 +296,7 @@ describe('the list of devices', () => {
     ]);
   });
 
-  test('comes in pages whose total stays', async () => {
+  test('the list of devices comes in pages whose total stays', async () => {
     const all = await slugs('');
     const pages: string[] = [];
     for (let offset = 0; ; offset++) {
@@ -327,7 +327,7 @@ describe('the list of devices', () => {
     ['site_id=', ['battery', 'communication-module', 'gateway', 'script']],
   ];
   for (const [query, expected] of filters)
-    test(`is ${expected.join(', ') || 'empty'} for ${query}`, async () => {
+    test(`the list of devices is ${expected.join(', ') || 'empty'} for ${query}`, async () => {
       const name = expected.includes('gateway') ? await ownSlug() : 'gateway';
       assert.deepEqual(
         (await slugs(query)).toSorted(),

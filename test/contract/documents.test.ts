@@ -102,7 +102,7 @@ describe('a document is refused', () => {
 });
 
 describe('a document', () => {
-  test('is judged by its content and comes back byte by byte, as a file that no page can run', async () => {
+  test('a document is judged by its content and comes back byte by byte, as a file that no page can run', async () => {
     const rows: [name: string, content: Buffer, type: string, fileName: string][] = [
       ['Typenschild äöü', JPEG, 'image/jpeg', 'Typenschild%20%C3%A4%C3%B6%C3%BC.jpg'],
       ['manual.pdf', PDF, 'application/pdf', 'manual.pdf'],
@@ -135,7 +135,7 @@ describe('a document', () => {
     );
   });
 
-  test('is taken from a form too, below the site too, and its upload is in the audit trail', async () => {
+  test('a document is taken from a form too, below the site too, and its upload is in the audit trail', async () => {
     const { device } = await gateway().ok('READONLY', 'GET', '/v3/devices/battery');
     const { id } = device as { id: string };
     const form = new FormData();

@@ -12,7 +12,7 @@ const gateway = useTestGateway({}, async (started) => {
 
 describe('is refused', () => {
   for (const path of ['/v3/site/energy', '/v3/site/energy/now', SOURCES, TARIFFS])
-    test(`without a token: GET ${path}`, async () => {
+    test(`is refused without a token: GET ${path}`, async () => {
       assert.equal(refusal(await gateway().call(null, 'GET', path)), '401 invalid_header');
     });
 
@@ -128,7 +128,7 @@ describe('sources', () => {
     );
   };
 
-  test('follow the profiles of the devices until somebody says otherwise, role by role', async () => {
+  test('sources follow the profiles of the devices until somebody says otherwise, role by role', async () => {
     const profile = 'energy.hybrid_inverter.1_phase';
     assert.deepEqual(await rolesOf(), [
       `pv pv_total_power ${profile}`,
@@ -151,7 +151,7 @@ describe('sources', () => {
     assert.equal((await rolesOf()).length, 4);
   });
 
-  test('have one grid, whatever devices say, and two where the owner says so', async () => {
+  test('sources have one grid, whatever devices say, and two where the owner says so', async () => {
     const second = await gateway().provision('Second');
     const { device } = await gateway().ok('READONLY', 'GET', '/v3/devices/battery');
     const { id: firstId } = device as { id: string };
@@ -179,7 +179,7 @@ describe('sources', () => {
 });
 
 describe('tariffs', () => {
-  test('are kept in the order of their days over a restart, and stay when their device is deleted', async () => {
+  test('tariffs are kept in the order of their days over a restart, and stay when their device is deleted', async () => {
     const device = await gateway().provision('Meter');
     const none = { low_price: null, low_times: null, device_id: null, attribute: null };
     const fixed = { kind: 'FIXED', price: 0.3, ...none, surcharge_per_kwh: 0 };
@@ -218,7 +218,7 @@ describe('tariffs', () => {
 });
 
 describe('a value that nothing at the site can have', () => {
-  test('is kept in the telemetry, left out of flows and books, and named in the log of the device', async (t) => {
+  test('a value that nothing at the site can have is kept in the telemetry, left out of flows and books, and named in the log of the device', async (t) => {
     const device = await gateway().provision('Meter');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -284,7 +284,7 @@ describe('a value that nothing at the site can have', () => {
     return Object.fromEntries(roles.map(({ role, power_w: powerW, reason }) => [role, powerW ?? reason]));
   };
 
-  test('is judged by the largest power of its own source where that is known', async (t) => {
+  test('a value that nothing at the site can have is judged by the largest power of its own source where that is known', async (t) => {
     const device = await gateway().provision('Charger');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -303,7 +303,7 @@ describe('a value that nothing at the site can have', () => {
     assert.equal((await powersNow())['ev_charger'], 32_767);
   });
 
-  test('is judged by the nameplate that an inverter reports, for what goes through the inverter', async (t) => {
+  test('a value that nothing at the site can have is judged by the nameplate that an inverter reports, for what goes through the inverter', async (t) => {
     const device = await gateway().provision('Inverter');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -378,7 +378,7 @@ describe('now', () => {
     );
   });
 
-  test('has no flow of a device that is known to be offline, however new its values are', async (t) => {
+  test('now has no flow of a device that is known to be offline, however new its values are', async (t) => {
     const device = await gateway().provision('Shed');
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
     await device.connect();

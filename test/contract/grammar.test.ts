@@ -50,7 +50,7 @@ describe('a moment', () => {
       assert.equal(await found(`created_at.gte=${encodeURIComponent(text)}`), expected);
     });
 
-  test('is told in UTC with 3 to 6 digits, and bounds are from and before', async () => {
+  test('a moment is told in UTC with 3 to 6 digits, and bounds are from and before', async () => {
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
     const same = encodeURIComponent(createdAt);
     assert.equal(await found(`created_at.gte=${same}`), '1');

@@ -99,7 +99,7 @@ describe('docs/interface/mqtt-devices.md', () => {
 });
 
 describe('samples on the pages', () => {
-  test('make a blueprint that is accepted, with the script that belongs to it', () => {
+  test('samples on the pages make a blueprint that is accepted, with the script that belongs to it', () => {
     const [manifest = ''] = blocksOf(pageOf('blueprints.md'), 'yaml');
     const [script = ''] = blocksOf(pageOf('lua-devices.md'), 'lua');
     assert.match(manifest, /file: main\.lua/);
@@ -108,7 +108,7 @@ describe('samples on the pages', () => {
       assert.ok(manifest.includes(`  ${name}:`), name);
   });
 
-  test('are JSON where they say so, line by line or as a whole', () => {
+  test('samples on the pages are JSON where they say so, line by line or as a whole', () => {
     const pages = ['http.md', 'mqtt-devices.md', 'blueprints.md', 'lua-devices.md', 'lua-rules.md'];
     const blocks = pages.flatMap((name) => blocksOf(pageOf(name), 'json'));
     assert.ok(blocks.length >= 5);

@@ -44,7 +44,7 @@ describe('a port is not added', () => {
       assert.equal(refusal(await gateway().call('INSTALLER', 'POST', PORTS, body)), expected),
     );
 
-  test('beyond the limit, nor with a name twice; a serial port cannot take its name', async () => {
+  test('a port is not added beyond the limit, nor with a name twice; a serial port cannot take its name', async () => {
     const { ok, call } = gateway();
     for (let line = 0; line < 64; line += 1)
       await ok('INSTALLER', 'POST', PORTS, input(`x-${line}`, { line }));

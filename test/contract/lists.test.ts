@@ -208,7 +208,7 @@ for (const list of LISTS)
         }
     });
 
-    test('is whole by default, with the number of all that match', async () => {
+    test(`the list ${list.path} is whole by default, with the number of all that match`, async () => {
       const { items, total } = await read(list);
       assert.equal(items.length, total);
       assert.ok(total > 0);
@@ -226,7 +226,7 @@ for (const list of LISTS)
       assert.deepEqual((list.fromEnd ? pages.toReversed() : pages).flat(), whole);
     });
 
-    test('is empty with limit 0 and behind its end, and keeps its total', async () => {
+    test(`the list ${list.path} is empty with limit 0 and behind its end, and keeps its total`, async () => {
       const { total } = await read(list);
       for (const query of ['limit=0', `offset=${total}`, `offset=${'9'.repeat(30)}`, 'limit=0&offset=0'])
         assert.deepEqual(await read(list, query), { items: [], total }, query);

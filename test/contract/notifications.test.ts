@@ -32,7 +32,7 @@ async function created(body: object): Promise<Channel> {
 
 describe('a channel is refused', () => {
   for (const caller of [null, 'READONLY', 'USER'] as const)
-    test(`when ${caller ?? 'nobody'} calls, and so is the list of them`, async () => {
+    test(`a channel is refused when ${caller ?? 'nobody'} calls, and so is the list of them`, async () => {
       const wanted = caller === null ? '401 invalid_header' : '403 insufficient_role';
       assert.equal(refusal(await gateway().call(caller, 'POST', CHANNELS, mail({}))), wanted);
       for (const path of [CHANNELS, '/v3/notification_deliveries'])
@@ -77,7 +77,7 @@ describe('a channel is refused', () => {
       assert.equal((await gateway().ok('OWNER', 'GET', CHANNELS))['total_count'], 0);
     });
 
-  test('when it is not there', async () => {
+  test('a channel is refused when it is not there', async () => {
     const missing = `${CHANNELS}/5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b33`;
     for (const [method, path] of [
       ['PATCH', missing],

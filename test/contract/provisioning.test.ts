@@ -146,7 +146,7 @@ describe('a standalone device', () => {
     ['the site', () => ({ name: 'New', site_id: siteId, protocol: 'mqtt' })],
   ];
   for (const [title, body] of bodies)
-    test(`is made with ${title}, and has a configuration of nine fields`, async () => {
+    test(`a standalone device is made with ${title}, and has a configuration of nine fields`, async () => {
       const { ok, ports } = gateway();
       const answer = await ok('OWNER', 'POST', '/v3/provisioning/standalone', body(), {
         Host: 'box.example:8080',
@@ -177,7 +177,7 @@ describe('a standalone device', () => {
     assert.equal(answer['slug'], 'My_Slug-1');
   });
 
-  test('gets a configuration of the same address again, by any case of the protocol', async () => {
+  test('a standalone device gets a configuration of the same address again, by any case of the protocol', async () => {
     const { ok } = gateway();
     const made = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Again' });
     const path = `/v3/devices/${String(made['slug'])}/generate_config`;
@@ -193,7 +193,7 @@ describe('a module', () => {
     ['vucm', 'VIRTUAL_UCM', MODULE],
     ['ucm', 'HARDWARE_UCM', '0123456789ABCDEF0123456789ABCDEF'],
   ] as const)
-    test(`is made once at ${path} for its hardware id, and renamed after that`, async () => {
+    test(`a module is made once at ${path} for its hardware id, and renamed after that`, async () => {
       const { ok } = gateway();
       const provision = (name: string) =>
         ok('OWNER', 'POST', `/v3/provisioning/${path}`, { name, hardware_id: hardwareId, site_id: null });
@@ -213,7 +213,7 @@ describe('a module', () => {
 
 describe('a Lua device', () => {
   for (const slug of [null, '', undefined, 'own-slug'])
-    test(`is made with the slug ${JSON.stringify(slug)}, on the module of the gateway`, async () => {
+    test(`a Lua device is made with the slug ${JSON.stringify(slug)}, on the module of the gateway`, async () => {
       const { ok } = gateway();
       const made = await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
         runtime_id: 'gateway',

@@ -36,7 +36,7 @@ async function versionsOf(slug: string): Promise<Version[]> {
 }
 
 describe('a version of a rule', () => {
-  test('is refused to whoever may not read logs or change rules', async () => {
+  test('a version of a rule is refused to whoever may not read logs or change rules', async () => {
     await create('denied', 'x = 1');
     const [version] = await versionsOf('denied');
     const path = `${RULES}/denied/versions`;
@@ -46,7 +46,7 @@ describe('a version of a rule', () => {
     assert.equal(refusal(await gateway().call('USER', 'POST', restore)), '403 insufficient_role');
   });
 
-  test('is not found when there is no such rule or version, or it is one of another rule', async () => {
+  test('a version of a rule is not found when there is no such rule or version, or it is one of another rule', async () => {
     await create('one', 'x = 1');
     await create('other', 'x = 1');
     const [foreign] = await versionsOf('other');

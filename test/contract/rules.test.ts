@@ -112,7 +112,7 @@ describe('the rule engine refuses', () => {
 describe('the rule engine', () => {
   const gateway = useTestGateway();
 
-  test('is suspended and resumed, twice without effect', async () => {
+  test('the rule engine is suspended and resumed, twice without effect', async () => {
     const path = '/v3/site/rule_engine';
     const { engine } = await gateway().ok('READONLY', 'GET', path);
     const { id, timezone } = engine as Record<string, string>;
@@ -127,7 +127,7 @@ describe('the rule engine', () => {
       });
   });
 
-  test('stays suspended over a restart, with the same id', async () => {
+  test('the rule engine stays suspended over a restart, with the same id', async () => {
     const { engine } = await gateway().ok('OWNER', 'POST', '/v3/site/rule_engine', { suspend: true });
     await gateway().restart();
     assert.deepEqual(await gateway().ok('READONLY', 'GET', '/v3/site/rule_engine'), { engine });
@@ -144,7 +144,7 @@ describe('the rule engine', () => {
 describe('a rule', () => {
   const gateway = useTestGateway();
 
-  test('comes back as it was sent, padding added, whatever the padding was', async () => {
+  test('a rule comes back as it was sent, padding added, whatever the padding was', async () => {
     const code = base64('x = 1').replace(/=+$/, '');
     const rule = await createRule(gateway(), {
       script: { code, runtime_version: 'V3', exec_interval: '0s' },
@@ -178,12 +178,12 @@ describe('a rule', () => {
     });
 
   for (const body of [{}, { slug: null }, { slug: '' }])
-    test(`stays as it is when updated with ${JSON.stringify(body)}`, async () => {
+    test(`a rule stays as it is when updated with ${JSON.stringify(body)}`, async () => {
       const rule = await createRule(gateway());
       assert.deepEqual(await gateway().ok('OWNER', 'PATCH', `${RULES}/${rule.id}`, body), { rule });
     });
 
-  test('is renamed, gets another script and runtime, is enabled and disabled', async () => {
+  test('a rule is renamed, gets another script and runtime, is enabled and disabled', async () => {
     const rule = await createRule(gateway());
     const path = `${RULES}/${rule.id}`;
     const { rule: renamed } = await gateway().ok('OWNER', 'PATCH', path, { slug: 'renamed' });
@@ -206,7 +206,7 @@ describe('a rule', () => {
     }
   });
 
-  test('is kept and stopped with a fault in its script, and its log names the line', async () => {
+  test('a rule is kept and stopped with a fault in its script, and its log names the line', async () => {
     const code = 'local x = 1\nif x then\n';
     const { id, slug } = await createRule(gateway(), { script: script(code), disable: false });
     const { rule } = await gateway().ok('READONLY', 'GET', `${RULES}/${id}`);
@@ -220,7 +220,7 @@ describe('a rule', () => {
     assert.match(logs[0]?.message ?? '', new RegExp(`^${slug}\\.lua:\\d+: 'end' expected`));
   });
 
-  test('is deleted with its logs, and its stream is closed with 1008', async () => {
+  test('a rule is deleted with its logs, and its stream is closed with 1008', async () => {
     const { id } = await createRule(gateway());
     const stream = await gateway().watch('USER', `${RULES}/${id}/logs/ws`);
     assert.deepEqual(await gateway().ok('OWNER', 'DELETE', `${RULES}/${id}`), {});
@@ -228,7 +228,7 @@ describe('a rule', () => {
     assert.equal(refusal(await gateway().call('OWNER', 'GET', `${RULES}/${id}`)), '404 rule_not_found');
   });
 
-  test('survives a restart', async () => {
+  test('a rule survives a restart', async () => {
     const rule = await createRule(gateway());
     await gateway().restart();
     assert.deepEqual(await gateway().ok('READONLY', 'GET', `${RULES}/${rule.id}`), { rule });
@@ -238,7 +238,7 @@ describe('a rule', () => {
 describe('lists and batches of rules', () => {
   const gateway = useTestGateway();
 
-  test('are by id, with offset and limit', async () => {
+  test('lists and batches of rules are by id, with offset and limit', async () => {
     for (let count = 0; count < 3; count++) await createRule(gateway());
     const { rules, total_count: total } = await gateway().ok('READONLY', 'GET', RULES);
     const ids = (rules as WireRule[]).map(({ id }) => id);
@@ -252,7 +252,7 @@ describe('lists and batches of rules', () => {
     });
   });
 
-  test('answer in the order of the request, ids and slugs mixed, duplicates once', async () => {
+  test('lists and batches of rules answer in the order of the request, ids and slugs mixed, duplicates once', async () => {
     const [first, second] = [await createRule(gateway()), await createRule(gateway())];
     const { rules, ...rest } = await gateway().ok('OWNER', 'POST', `${RULES}/batch_enable`, {
       rule_ids: [second.slug, first.id, second.id],

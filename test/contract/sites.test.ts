@@ -20,13 +20,13 @@ describe('site operations are refused', () => {
     ['POST', '/v3/site/connections'],
   ];
   for (const [method, path, body] of operations)
-    test(`without a token: ${method} ${path}`, async (t) => {
+    test(`site operations are refused without a token: ${method} ${path}`, async (t) => {
       const answer = await startApi(t).call(null, method, path, body);
       assert.equal(refusal(answer), '401 invalid_header');
     });
 
   for (const [method, path, body] of operations.slice(4, -1))
-    test(`when a USER calls: ${method} ${path} needs OWNER`, async (t) => {
+    test(`site operations are refused when a USER calls: ${method} ${path} needs OWNER`, async (t) => {
       const answer = await startApi(t).call('USER', method, path, body);
       assert.equal(answer.status, 403);
       assert.deepEqual((answer.body as { errors: unknown[] }).errors, [
@@ -47,11 +47,11 @@ describe('site operations are refused', () => {
     ['POST', `/v3/sites/${OTHER}/unarchive?skip_check_existence=true`],
     ['GET', '/v3/sites/nonsense'],
   ] as const)
-    test(`for a site that is not here: ${method} ${path}`, async (t) => {
+    test(`site operations are refused for a site that is not here: ${method} ${path}`, async (t) => {
       assert.equal(refusal(await startApi(t).call('OWNER', method, path)), '404 site_not_found');
     });
 
-  test('when a body has faults, with every one listed', async (t) => {
+  test('site operations are refused when a body has faults, with every one listed', async (t) => {
     const { call, site } = startApi(t);
     const before = site.get();
     const answer = await call('OWNER', 'PATCH', '/v3/site', {
@@ -88,7 +88,7 @@ describe('site operations are refused', () => {
     [{ location: [] }, 'location'],
     [{ _reset: 'location.name' }, '_reset'],
   ] as const)
-    test(`for the body ${JSON.stringify(body)}`, async (t) => {
+    test(`site operations are refused for the body ${JSON.stringify(body)}`, async (t) => {
       const answer = await startApi(t).call('OWNER', 'PATCH', '/v3/site', body);
       assert.equal(refusal(answer), '400 invalid_body');
       const { errors } = answer.body as { errors: { details: unknown }[] };
@@ -96,19 +96,19 @@ describe('site operations are refused', () => {
     });
 
   for (const query of ['limit=-1', 'limit=1.5', 'limit=x', 'offset=-1', 'archived_state=GONE'])
-    test(`for a list with ${query}`, async (t) => {
+    test(`site operations are refused for a list with ${query}`, async (t) => {
       const answer = await startApi(t).call('READONLY', 'GET', `/v3/sites?${query}`);
       assert.equal(refusal(answer), '400 invalid_query');
     });
 
   for (const path of ['/v3/site', '/v3/sites', '/v3/site?skip_check_existence=true'])
-    test(`when they are not available: DELETE ${path} never removes the one site`, async (t) => {
+    test(`site operations are refused when they are not available: DELETE ${path} never removes the one site`, async (t) => {
       const { call } = startApi(t);
       assert.equal(refusal(await call('INSTALLER', 'DELETE', path)), '422 not_available_on_gateway');
       assert.equal((await call('READONLY', 'GET', '/v3/site')).status, 200);
     });
 
-  test('when they are not available: a second site, after its body was checked', async (t) => {
+  test('site operations are refused when they are not available: a second site, after its body was checked', async (t) => {
     const { call } = startApi(t);
     const create = (body: unknown) => call('OWNER', 'POST', '/v3/sites', body);
     assert.equal(refusal(await create({ name: 'A' })), '400 invalid_body');
@@ -133,18 +133,18 @@ describe('site operations are refused', () => {
     ['PATCH', '/v3/notifications/1'],
     ['POST', '/api/v3/tokens'],
   ] as const)
-    test(`when they are not available: ${method} ${path}`, async (t) => {
+    test(`site operations are refused when they are not available: ${method} ${path}`, async (t) => {
       const answer = await startApi(t).call('READONLY', method, path);
       assert.equal(refusal(answer), '422 not_available_on_gateway');
     });
 
-  test('when the path is one of the cloud that the gateway does not know', async (t) => {
+  test('site operations are refused when the path is one of the cloud that the gateway does not know', async (t) => {
     assert.equal(refusal(await startApi(t).call('OWNER', 'GET', '/v3/dashboards')), '404 route_not_found');
   });
 });
 
 describe('the site', () => {
-  test('is one after the first start and the same after the next', async (t) => {
+  test('the site is one after the first start and the same after the next', async (t) => {
     const { site, call } = startApi(t);
     const expected = {
       id: site.get().id,
@@ -287,7 +287,7 @@ describe('the list of sites', () => {
     ['archived_state=ALL&name=undefined&unknown=1', [1, 1], [1, 1]],
   ];
   for (const [query, active, archived] of rows)
-    test(`has ${active[0]} active, ${archived[0]} archived with "${query}"`, async (t) => {
+    test(`the list of sites has ${active[0]} active, ${archived[0]} archived with "${query}"`, async (t) => {
       const api = startApi(t);
       assert.deepEqual(await listed(api, query), active);
       api.site.setArchived(true);
@@ -296,7 +296,7 @@ describe('the list of sites', () => {
 });
 
 describe('archiving', () => {
-  test('only hides the site in lists, can be repeated and undone', async (t) => {
+  test('archiving only hides the site in lists, can be repeated and undone', async (t) => {
     const { call, site } = startApi(t);
     for (const path of ['/v3/site/archive', `/v3/sites/${site.get().id}/archive?skip_check_existence=true`]) {
       const answer = await call('OWNER', 'POST', path);
@@ -309,7 +309,7 @@ describe('archiving', () => {
     assert.equal(site.get().archived, false);
   });
 
-  test('and deleting pass over a site that is not here, when asked to', async (t) => {
+  test('archiving and deleting pass over a site that is not here, when asked to', async (t) => {
     const { call, site } = startApi(t);
     for (const [method, path] of [
       ['DELETE', `/v3/sites/${OTHER}?skip_check_existence=true`],

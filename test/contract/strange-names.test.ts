@@ -38,14 +38,14 @@ const gateway = useTestGateway({}, async ({ ok, provision }) => {
 
 describe('a name that every object has is refused by its name', () => {
   for (const name of INHERITED) {
-    test(`when a parameter bears it: ${name}`, async () => {
+    test(`a name that every object has is refused by its name when a parameter bears it: ${name}`, async () => {
       const path = '/v3/devices/battery/configuration/limits';
       const answer = await gateway().call('OWNER', 'PATCH', path, `{"set": ${only(name, 1)}}`);
       assert.equal(refusal(answer), '422 invalid_configuration');
       assert.match(JSON.stringify(answer.body), new RegExp(`Unknown parameter \\\\"${name}\\\\"`));
     });
 
-    test(`when a matcher bears it: ${name}`, async () => {
+    test(`a name that every object has is refused by its name when a matcher bears it: ${name}`, async () => {
       for (const item of [
         `{"attribute": ${only(name, 'x')}}`,
         `{"attribute": "battery_soc", "device": [${only(name, ['x'])}]}`,
@@ -63,7 +63,7 @@ describe('a name that every object has is refused by its name', () => {
       }
     });
 
-    test(`when an argument bears it: ${name}`, async () => {
+    test(`a name that every object has is refused by its name when an argument bears it: ${name}`, async () => {
       const body = `{"name": "read_settings", "arguments": ${only(name, 1)}}`;
       const answer = await gateway().call('OWNER', 'POST', '/v3/devices/battery/commands/execute', body);
       assert.equal(refusal(answer), '422 invalid_command_arguments');
@@ -84,12 +84,12 @@ test('a group and parameters that are called so are configured like any other', 
 describe('a name of a device', () => {
   const rename = (name: string) => gateway().call('OWNER', 'PATCH', '/v3/devices/odd', { name });
 
-  test('has 255 characters at most, also of those that need two units of UTF-16', async () => {
+  test('a name of a device has 255 characters at most, also of those that need two units of UTF-16', async () => {
     assert.equal((await rename('🔋'.repeat(255))).status, 200);
     assert.equal(refusal(await rename('🔋'.repeat(256))), '400 invalid_body');
   });
 
-  test('is found by a part of it, however the letters are put together', async () => {
+  test('a name of a device is found by a part of it, however the letters are put together', async () => {
     assert.equal((await rename('Ku\u0308che')).status, 200);
     for (const part of ['K\u00fcch', 'KU\u0308CH']) {
       const path = `/v3/devices?name.contains=${encodeURIComponent(part)}`;

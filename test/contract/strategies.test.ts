@@ -255,7 +255,7 @@ describe('the library of strategies', () => {
     );
   });
 
-  test('lets a person take the script over, and keeps the parameters when the same text is saved', async () => {
+  test('the library of strategies lets a person take the script over, and keeps the parameters when the same text is saved', async () => {
     const rule = await made('daily', 'mine', daily);
     const save = async (code: string): Promise<StrategyRule> =>
       (

@@ -151,7 +151,7 @@ describe('the telemetry stream', () => {
     );
   });
 
-  test('goes by the blueprint that the device has now', async () => {
+  test('the telemetry stream goes by the blueprint that the device has now', async () => {
     const before = await uploaded({ level: 'readonly' });
     const after = await uploaded({ level: 'readonly', secret: 'owner' });
     const tank = await gateway().provision('Tank', before);
@@ -305,7 +305,7 @@ describe('the monitor', () => {
     );
   });
 
-  test('ends with 1008 when the last device that was asked for is deleted', async () => {
+  test('the monitor ends with 1008 when the last device that was asked for is deleted', async () => {
     const [one, two] = [await gateway().provision('One'), await gateway().provision('Two')];
     const socket = await gateway().watch('USER', `/v3/devices?id.in=${one.id}&id.in=${two.slug}`);
     await gateway().ok('OWNER', 'DELETE', `/v3/devices/${one.id}`);
@@ -340,7 +340,7 @@ describe('any stream', () => {
     assert.equal(await closed, 1009);
   });
 
-  test('ends with 1008 when its token is revoked', async () => {
+  test('any stream ends with 1008 when its token is revoked', async () => {
     const { ok, watch } = gateway();
     const body = { name: 'for a while', role: 'USER' };
     const made = await ok('INSTALLER', 'POST', '/v3/auth/tokens', body);
@@ -350,7 +350,7 @@ describe('any stream', () => {
     assert.equal((await socket.closed).code, 1008);
   });
 
-  test('ends with 1001 when the gateway stops', async (t) => {
+  test('any stream ends with 1001 when the gateway stops', async (t) => {
     const stopping = await startTestGateway(t);
     const socket = await stopping.watch('USER', '/v3/devices');
     await stopping.stop();

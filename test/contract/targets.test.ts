@@ -116,7 +116,7 @@ describe('a target is not made', () => {
       assert.equal(refusal(await gateway().call('OWNER', 'POST', TARGETS, body)), '400 invalid_body'),
     );
 
-  test('when the caller may only look', async () =>
+  test('a target is not made when the caller may only look', async () =>
     assert.equal(refusal(await gateway().call('USER', 'POST', TARGETS, BODY)), '403 insufficient_role'));
 });
 

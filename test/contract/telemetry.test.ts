@@ -73,7 +73,7 @@ describe('latest values', () => {
   const latest = async (text: string): Promise<Record<string, Json>> =>
     (await gateway().ok('USER', 'GET', `/v3/telemetry/latest?${text}`))['telemetry'] as Record<string, Json>;
 
-  test('are values with their time, or warnings, under the names that were asked for', async () => {
+  test('latest values are values with their time, or warnings, under the names that were asked for', async () => {
     const found = await latest(
       `devices[battery]=battery_soc,battery_power,colour&devices[${battery.id}]=status&devices[nobody]=a,b` +
         '&devices[silent]=&relevance_interval=1h',
@@ -90,7 +90,7 @@ describe('latest values', () => {
     });
   });
 
-  test('are warnings after 30 s unless more is asked for', async () => {
+  test('latest values are warnings after 30 s unless more is asked for', async () => {
     const path = '/v3/devices/battery/telemetry?attribute.in=battery_soc';
     const { telemetry } = await gateway().ok('USER', 'GET', path);
     assert.deepEqual(telemetry, { battery_soc: { warning: 'No value within the relevance interval.' } });
@@ -100,14 +100,14 @@ describe('latest values', () => {
     }
   });
 
-  test('are told under an alias, too, when it is asked for', async () => {
+  test('latest values are told under an alias, too, when it is asked for', async () => {
     const asked = 'soc,battery_soc';
     const value = { value: 90, timestamp: START_S + 240 };
     const found = await latest(`devices[battery]=${asked}&relevance_interval=1h`);
     assert.deepEqual(found, { battery: { soc: value, battery_soc: value } });
   });
 
-  test('are all that one device declares and its alerts, when nothing is named', async () => {
+  test('latest values are all that one device declares and its alerts, when nothing is named', async () => {
     const { telemetry } = await gateway().ok('USER', 'GET', '/v3/devices/silent/telemetry');
     const { manifest } = await gateway().ok('USER', 'GET', '/v3/devices/silent/manifest');
     const declared = Object.entries((manifest as { telemetry: Record<string, Json> }).telemetry);
@@ -119,7 +119,7 @@ describe('latest values', () => {
       assert.deepEqual(Object.keys(value as Json), ['warning']);
   });
 
-  test('are the latest by time of measurement, whatever came last', async () => {
+  test('latest values are the latest by time of measurement, whatever came last', async () => {
     const device = await gateway().provision('Late');
     await device.connect();
     const nowS = Math.floor(Date.now() / 1_000);
@@ -199,7 +199,7 @@ describe('a time series is refused', () => {
       assert.equal(refusal(await gateway().call('USER', 'POST', QUERY, query(fields), CSV)), expected);
     });
 
-  test('not with exactly 200 000 buckets', async () => {
+  test('a time series is not refused with exactly 200 000 buckets', async () => {
     const widest = { from: START_S - 100_000 * 60, to: START_S + 100_000 * 60, granularity: '1m' };
     assert.equal((await gateway().call('USER', 'POST', QUERY, query(widest), CSV)).status, 200);
   });
@@ -225,7 +225,7 @@ describe('a time series is given', () => {
     'text/*;q=0, text/csv;q=0.001',
     'a/b, */*;q=0.1',
   ])
-    test(`when the caller accepts "${accept}"`, async () => {
+    test(`a time series is given when the caller accepts "${accept}"`, async () => {
       assert.equal((await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept })).status, 200);
     });
 });
@@ -234,7 +234,7 @@ describe('a time series', () => {
   // The store takes a moment to see what the journal has acknowledged.
   const ready = () => until(async () => (await rowsOf({})).length === 3);
 
-  test('has a head with everything asked for, and one header per type', async () => {
+  test('a time series has a head with everything asked for, and one header per type', async () => {
     await ready();
     const answer = await gateway().request('USER', 'POST', QUERY, query({ aggregation: 'AUTO' }), CSV);
     assert.equal(answer.headers.get('content-type'), 'text/csv');
@@ -260,12 +260,12 @@ describe('a time series', () => {
     ['0.7h', '42m0s'],
     ['1.9s', '1s'],
   ] as const)
-    test(`has buckets of ${told} for ${granularity}`, async () => {
+    test(`a time series has buckets of ${told} for ${granularity}`, async () => {
       const answer = await gateway().request('USER', 'POST', QUERY, query({ granularity }), CSV);
       assert.match(await answer.text(), new RegExp(` granularity=${told} `));
     });
 
-  test('bears the alias that was asked for in its head', async () => {
+  test('a time series bears the alias that was asked for in its head', async () => {
     await ready();
     const aliased = query({ telemetry: [{ device: 'battery', attribute: ['soc', 'battery_soc'] }] });
     const answer = await gateway().request('USER', 'POST', QUERY, aliased, CSV);

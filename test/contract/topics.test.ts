@@ -149,7 +149,7 @@ describe('no session over MQTT is opened', () => {
       await assert.rejects(devices.MQTT.own.dial(options), { code });
     });
 
-  test('over TLS by user name and password alone, even right ones', async () => {
+  test('no session over MQTT is opened over TLS by user name and password alone, even right ones', async () => {
     const { username, password } = loginOf('own', 'own');
     const login = { username, password, cert: '', key: '' };
     await assert.rejects(devices.MQTTS.own.dial(login));

@@ -47,7 +47,7 @@ describe('a path', () => {
     '/v3/site/rule_engine/rules/a/nothing',
     '/v3/blueprints/a/b',
   ])
-    test(`is 404 when it does not exist, before any token is looked at: ${path}`, async () => {
+    test(`a path is 404 when it does not exist, before any token is looked at: ${path}`, async () => {
       for (const caller of ['INSTALLER', { token: 'unknown' }, null] as const) {
         const answer = await gateway().call(caller, 'GET', path);
         assert.equal(refusal(answer), '404 route_not_found');
@@ -55,7 +55,7 @@ describe('a path', () => {
       }
     });
 
-  test('is 405 for a method it does not have, and lists what it has', async () => {
+  test('a path is 405 for a method it does not have, and lists what it has', async () => {
     const allowed = new Map<string, Set<string>>();
     const { streams } = gateway().gateway.operations();
     for (const { method, paths } of [...routes(), ...streams.map((stream) => ({ ...stream, method: 'GET' }))])
@@ -100,7 +100,7 @@ describe('a path', () => {
 });
 
 describe('an answer', () => {
-  test('is 200 or a refusal with the envelope, JSON without charset, and no cache keeps it', async () => {
+  test('an answer is 200 or a refusal with the envelope, JSON without charset, and no cache keeps it', async () => {
     for (const { operation, method, paths } of routes()) {
       const answer = await gateway().request('INSTALLER', method, filled(paths[0]));
       const type = answer.headers.get('content-type') ?? '';
@@ -121,7 +121,7 @@ describe('an answer', () => {
     }
   });
 
-  test('is the same envelope for a caller without rights, for every operation', async () => {
+  test('an answer is the same envelope for a caller without rights, for every operation', async () => {
     for (const { operation, method, paths, role } of routes()) {
       const refused = await gateway().call({ token: 'unknown' }, method, filled(paths[0]));
       assert.match(refusal(refused), /^(403 access_denied|429 too_many_requests)$/, operation);
@@ -134,7 +134,7 @@ describe('an answer', () => {
     }
   });
 
-  test('does not depend on headers that existing clients send besides', async () => {
+  test('an answer does not depend on headers that existing clients send besides', async () => {
     const headers = {
       'X-Enapter-Auth-User': 'does_not_exist',
       'X-Enapter-Allow-HTTP': 'true',
@@ -148,7 +148,7 @@ describe('an answer', () => {
 });
 
 describe('a body', () => {
-  test('is parsed whatever its type says', async () => {
+  test('a body is parsed whatever its type says', async () => {
     for (const type of [
       undefined,
       '',
@@ -166,12 +166,12 @@ describe('a body', () => {
     }
   });
 
-  test('may be missing, empty or {} where nothing is required', async () => {
+  test('a body may be missing, empty or {} where nothing is required', async () => {
     for (const body of [undefined, '', '{}', ' \n', '{"unheard_of":[1],"name":null}'])
       assert.equal((await gateway().request('OWNER', 'PATCH', '/v3/site', body)).status, 200, body ?? 'none');
   });
 
-  test('is passed over where the operation takes none', async () => {
+  test('a body is passed over where the operation takes none', async () => {
     for (const { method, paths, body, operation } of routes()) {
       if (method === 'GET' || body !== undefined) continue;
       const [without, garbage] = [
@@ -183,7 +183,7 @@ describe('a body', () => {
     }
   });
 
-  test('is 400 with its field when it is no JSON object, for every operation that parses one', async () => {
+  test('a body is 400 with its field when it is no JSON object, for every operation that parses one', async () => {
     const bodies = ['{', '[]', 'null', '5', '"text"', '{"a":1}}', '\u0000'];
     for (const { method, paths, body, operation } of routes()) {
       if (body === undefined || body === 'stream') continue;
@@ -203,7 +203,7 @@ describe('a body', () => {
     }
   });
 
-  test('is read at exactly 1 MiB; one byte more is 413 with the limit', async () => {
+  test('a body is read at exactly 1 MiB; one byte more is 413 with the limit', async () => {
     const bodyOf = (length: number): string => `{"name":null,"x":"${'x'.repeat(length - 20)}"}`;
     const limit = LIMITS.http.jsonBodyBytes;
     assert.equal((await gateway().call('OWNER', 'PATCH', '/v3/site', bodyOf(limit))).status, 200);
@@ -215,7 +215,7 @@ describe('a body', () => {
 });
 
 describe('headers and address', () => {
-  test('have room for the latest values of a hundred devices', async () => {
+  test('headers and address have room for the latest values of a hundred devices', async () => {
     const query = Array.from(
       { length: 100 },
       (_, index) =>

@@ -90,7 +90,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
       assertRefused(await made.call('POST', '/install'), 'not_uploaded', /No package was uploaded/);
     });
 
-  test('when somebody else signed it, or while no key is known', async (t) => {
+  test('an upload is refused when somebody else signed it, or while no key is known', async (t) => {
     const { keyFile, folder, upload } = await startUpdates(t);
     writeFileSync(keyFile, key(folder, 'other').publicPem);
     assertRefused(await upload(), 'unknown_key', /does not know/);
@@ -98,7 +98,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
     assertRefused(await upload(), 'unknown_key', /knows no key/);
   });
 
-  test('when the gateway was not installed by its package', async (t) => {
+  test('an upload is refused when the gateway was not installed by its package', async (t) => {
     const { updater, call, upload } = await startUpdates(t);
     rmSync(updater.program);
     assertRefused(await upload(), 'not_supported', /not installed by its package/);
@@ -126,7 +126,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
 });
 
 describe('an uploaded package', { skip: noDpkg }, () => {
-  test('is shown with what it brings, replaced, forgotten, and gone after a restart', async (t) => {
+  test('an uploaded package is shown with what it brings, replaced, forgotten, and gone after a restart', async (t) => {
     const { upload, call, dataDir, file, restart } = await startUpdates(t);
     const { update, status } = await upload();
     assert.equal(status, 200);
@@ -146,7 +146,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(existsSync(join(dataDir, 'update/uploaded.deb')), false);
   });
 
-  test('is handed over as it came, and nothing else is taken until it is answered', async (t) => {
+  test('an uploaded package is handed over as it came, and nothing else is taken until it is answered', async (t) => {
     const { upload, call, dataDir, file, updater } = await startUpdates(t);
     await upload();
     assert.equal((await call('POST', '/install')).update.installing, true);
@@ -168,7 +168,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await upload()).status, 200);
   });
 
-  test('is reported as failed once the version before is back', async (t) => {
+  test('an uploaded package is reported as failed once the version before is back', async (t) => {
     const { call, updater } = await startUpdates(t);
     const last = async () => (await call('GET', '')).update.last_outcome?.message;
     writeFileSync(updater.trialFile, '2026-03-01T07:00:00Z Version 0.1.0 failed; 0.0.9 runs again.\n');
@@ -181,14 +181,14 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await last(), 'Version 0.2.0 failed; 0.1.0 runs again.');
   });
 
-  test('is answered for, too, where what the updater wrote cannot be read', async (t) => {
+  test('an uploaded package is answered for, too, where what the updater wrote cannot be read', async (t) => {
     const { call, updater } = await startUpdates(t);
     for (const file of [updater.outcomeFile, updater.trialFile, updater.failureFile]) mkdirSync(file);
     const { status, update } = await call('GET', '');
     assert.deepEqual([status, update.last_outcome, update.failed_trial], [200, null, null]);
   });
 
-  test('stays what it was when it cannot be handed over', async (t) => {
+  test('an uploaded package stays what it was when it cannot be handed over', async (t) => {
     const { call, upload, dataDir } = await startUpdates(t);
     const { update } = await upload();
     renameSync(join(dataDir, 'update/uploaded.deb'), join(dataDir, 'elsewhere.deb'));
@@ -198,7 +198,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await call('POST', '/install')).update.installing, true);
   });
 
-  test('is being installed although the disk does not confirm that it was handed over', async (t) => {
+  test('an uploaded package is being installed although the disk does not confirm that it was handed over', async (t) => {
     const { call, upload, dataDir } = await startUpdates(t);
     await upload();
     const refusing = t.mock.method(fs, 'fsyncSync', () => {
@@ -214,7 +214,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await upload()).status, 409);
   });
 
-  test('is named with the reason when it disappeared, until the next one, however it was installed', async (t) => {
+  test('an uploaded package is named with the reason when it disappeared, until the next one, however it was installed', async (t) => {
     const { call, updater } = await startUpdates(t);
     const failed = async (line?: string) => {
       if (line !== undefined) writeFileSync(updater.failureFile, `${line}\n`);
@@ -238,7 +238,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await failed(), null);
   });
 
-  test('is given up after an hour without any answer', async (t) => {
+  test('an uploaded package is given up after an hour without any answer', async (t) => {
     const { upload, call, clock, dataDir } = await startUpdates(t);
     await upload();
     await call('POST', '/install');

@@ -10,7 +10,7 @@ describe('users', () => {
     ['PATCH', '/v3/auth/users/x', {}],
     ['DELETE', '/v3/auth/users/x'],
   ] as const) {
-    test(`are managed by installers only: ${method} ${path}`, async (t) => {
+    test(`users are managed by installers only: ${method} ${path}`, async (t) => {
       const { api } = await claimed(t);
       assert.equal(refusal(await api.call(null, method, path, body)), '401 invalid_header');
       assert.equal(refusal(await api.call('OWNER', method, path, body)), '403 insufficient_role');
@@ -33,18 +33,18 @@ describe('users', () => {
     ],
     ['a name that is taken', { name: 'Installer', role: 'USER', password: PASSWORD }, '409 already_exists'],
   ] as const)
-    test(`are not made with ${title}`, async (t) => {
+    test(`users are not made with ${title}`, async (t) => {
       const { api, token } = await claimed(t);
       assert.equal(refusal(await api.send('POST', '/v3/auth/users', as(token), body)), expected);
     });
 
-  test('are neither changed nor deleted when they do not exist', async (t) => {
+  test('users are neither changed nor deleted when they do not exist', async (t) => {
     const { api, token } = await claimed(t);
     for (const method of ['PATCH', 'DELETE'])
       assert.equal(refusal(await api.send(method, '/v3/auth/users/x', as(token), {})), '404 user_not_found');
   });
 
-  test('include one installer at any time', async (t) => {
+  test('users include one installer at any time', async (t) => {
     const { api, token, userId } = await claimed(t);
     const path = `/v3/auth/users/${userId}`;
     assert.equal(refusal(await api.send('DELETE', path, as(token))), '422 last_installer');
@@ -54,7 +54,7 @@ describe('users', () => {
     assert.equal(refusal(await api.send('GET', '/v3/auth/users', as(token))), '403 insufficient_role');
   });
 
-  test('are made, listed, and log in with their role', async (t) => {
+  test('users are made, listed, and log in with their role', async (t) => {
     const { api, token } = await claimed(t);
     const made = await api.send('POST', '/v3/auth/users', as(token), {
       name: ' Ben ',
@@ -76,7 +76,7 @@ describe('users', () => {
     assert.equal((login.body as { role: string }).role, 'USER');
   });
 
-  test('lose sessions and tokens when they are deleted, and power when their role is lowered', async (t) => {
+  test('users lose sessions and tokens when they are deleted, and power when their role is lowered', async (t) => {
     const { api, token, ended } = await claimed(t);
     const user = await api.auth.users.create('Ben', 'OWNER', PASSWORD);
     const session = tokenOf(
@@ -116,7 +116,7 @@ describe('users', () => {
     assert.equal(refusal(await api.call(null, 'POST', '/v3/auth/login', login)), '403 access_denied');
   });
 
-  test('keep their tokens with a new password, or end those too, whoever sets it', async (t) => {
+  test('users keep their tokens with a new password, or end those too, whoever sets it', async (t) => {
     const { api, token, userId, ended } = await claimed(t);
     const make = async (bearer: string): Promise<string> =>
       tokenOf(await api.send('POST', '/v3/auth/tokens', as(bearer), { name: 'x', role: 'USER' }));
@@ -144,7 +144,7 @@ describe('users', () => {
 });
 
 describe('access tokens', () => {
-  test('are made neither without a token, nor by the anonymous role, nor by READONLY', async (t) => {
+  test('access tokens are made neither without a token, nor by the anonymous role, nor by READONLY', async (t) => {
     const { api } = await claimed(t, { anonymous: true });
     const body = { name: 'x', role: 'READONLY' };
     for (const role of [null, 'READONLY'] as const)
@@ -164,12 +164,12 @@ describe('access tokens', () => {
     ['a duration that rounds to nothing', { name: 'x', role: 'USER', expires_in: '0.0001ms' }],
     ['a duration that leads out of the calendar', { name: 'x', role: 'USER', expires_in: '280000y' }],
   ] as const)
-    test(`are not made with ${title}`, async (t) => {
+    test(`access tokens are not made with ${title}`, async (t) => {
       const answer = await startApi(t).call('INSTALLER', 'POST', '/v3/auth/tokens', body);
       assert.equal(refusal(answer), '400 invalid_body');
     });
 
-  test('never exceed who made them', async (t) => {
+  test('access tokens never exceed who made them', async (t) => {
     const answer = await startApi(t).call('USER', 'POST', '/v3/auth/tokens', { name: 'x', role: 'OWNER' });
     assert.equal(refusal(answer), '403 insufficient_role');
     assert.deepEqual((answer.body as { errors: { details: unknown }[] }).errors[0]?.details, {
@@ -178,7 +178,7 @@ describe('access tokens', () => {
     });
   });
 
-  test('are neither seen nor revoked when they belong to others', async (t) => {
+  test('access tokens are neither seen nor revoked when they belong to others', async (t) => {
     const { api, token } = await claimed(t);
     const made = await api.send('POST', '/v3/auth/tokens', as(token), { name: 'x', role: 'USER' });
     const { id } = (made.body as { access_token: { id: string } }).access_token;
@@ -192,7 +192,7 @@ describe('access tokens', () => {
     assert.equal((await api.send('GET', '/v3/site', as(tokenOf(made)))).status, 200);
   });
 
-  test('are shown once, kept as a hash, listed with their user and revoked', async (t) => {
+  test('access tokens are shown once, kept as a hash, listed with their user and revoked', async (t) => {
     const { api, token, userId } = await claimed(t);
     const request = { name: ' meter script ', role: 'OWNER', expires_in: '30d' };
     const made = await api.send('POST', '/v3/auth/tokens', as(token), request);

@@ -117,7 +117,7 @@ describe('a call of a script', () => {
     }
   });
 
-  test('has the line as it was when the script that set it up is over', async () => {
+  test('a call of a script has the line as it was when the script that set it up is over', async () => {
     const { serial, device, calls } = setUp();
     const speeds = (): number[] => device.openings.map(({ baudRate }) => baudRate);
     await serial(1, { do: 'configure', settings: { ...SETTINGS, baudRate: 1_200 } });
@@ -130,7 +130,7 @@ describe('a call of a script', () => {
     assert.deepEqual(speeds(), [2_400, SETTINGS.baudRate]);
   });
 
-  test('has the line as it set it up again when another script that set it up later is over', async () => {
+  test('a call of a script has the line as it set it up again when another script that set it up later is over', async () => {
     const { serial, device, calls } = setUp();
     for (const [run, baudRate] of [
       [1, 1_200],
@@ -147,7 +147,7 @@ describe('a call of a script', () => {
     );
   });
 
-  test('has a port to itself until it lets go of it', async () => {
+  test('a call of a script has a port to itself until it lets go of it', async () => {
     const { serial, device, calls, clock } = setUp();
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
     let isDone = false;
@@ -164,7 +164,7 @@ describe('a call of a script', () => {
     assert.deepEqual(device.written.map(String), ['own', 'other']);
   });
 
-  test('has a port to itself from its question to its answer, and so has another script', async () => {
+  test('a call of a script has a port to itself from its question to its answer, and so has another script', async () => {
     const { device, calls, clock } = setUp();
     device.onWrite = (bytes) => clock.setTimer(20, () => device.say(Buffer.from(`${String(bytes)}!`)));
     const asked = async (run: number, question: string): Promise<string> => {
@@ -191,7 +191,7 @@ describe('a call of a script', () => {
     assert.deepEqual(device.written.map(String), ['own', 'other']);
   });
 
-  test('does not keep the line when its script is over while it reads', async () => {
+  test('a call of a script does not keep the line when its script is over while it reads', async () => {
     const { serial, calls, clock } = setUp();
     const beganMs = clock.monotonicMs();
     const operation = { do: 'read', countMax: 1, timeoutMs: 60_000 } as const;
@@ -288,13 +288,13 @@ describe('a call of a script', () => {
     }
   });
 
-  test('does not wait for a time that is no number', async () => {
+  test('a call of a script does not wait for a time that is no number', async () => {
     const { serial } = setUp();
     const said = await serial(1, { do: 'read', countMax: 1, timeoutMs: Number.NaN });
     assert.equal(textOf(said), '1 timeout');
   });
 
-  test('has a unit waited for no longer than its call goes on', async () => {
+  test('a call of a script has a unit waited for no longer than its call goes on', async () => {
     const { calls, clock } = setUp();
     const beginMs = clock.monotonicMs();
     const silent = {

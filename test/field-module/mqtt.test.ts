@@ -115,7 +115,7 @@ describe('the link of a module', () => {
     assert.equal(link.send('ucm', 'module', JSON.stringify(status)), false);
   });
 
-  test('after a loss brings responses at once, and log entries of each device in their order, so many a second', async (t) => {
+  test('the link of a module after a loss brings responses at once, and log entries of each device in their order, so many a second', async (t) => {
     const { link, gateway } = await open(t, { limits: { keptLogsPerSecond: 2 } });
     await gateway.interrupt();
     for (const n of [1, 2, 3]) for (const channel of ['c1', 'c2']) link.keep(channel, 'log', `{"n":${n}}`);
@@ -139,7 +139,7 @@ describe('the link of a module', () => {
     );
   });
 
-  test('has room for responses when log entries have filled theirs', async (t) => {
+  test('the link of a module has room for responses when log entries have filled theirs', async (t) => {
     const { link, gateway } = await open(t, { limits: { keptBytes: 20 } });
     await gateway.interrupt();
     assert.equal(link.keep('c1', 'log', `{"n":${'1'.repeat(14)}}`), true);
@@ -148,7 +148,7 @@ describe('the link of a module', () => {
     assert.equal(link.keep('c1', 'commandResponse', '{"id":"e2"}'), false);
   });
 
-  test('comes back after ever longer pauses while it is thrown out soon after each connection', async (t) => {
+  test('the link of a module comes back after ever longer pauses while it is thrown out soon after each connection', async (t) => {
     const limits = { reconnectFirstMs: 10, reconnectMaxMs: 600_000 };
     const { gateway, connections, pausesMs } = await open(t, { limits });
     for (const times of [1, 2, 3]) {
@@ -163,7 +163,7 @@ describe('the link of a module', () => {
     );
   });
 
-  test('hears commands of every channel of its hardware', async (t) => {
+  test('the link of a module hears commands of every channel of its hardware', async (t) => {
     const { gateway, connections, commands } = await open(t);
     await until(() => connections() === 1);
     gateway.command('c7', 'e1', 'start');

@@ -104,7 +104,7 @@ function startCommand(id: string): GivenCommand {
 }
 
 describe('a device on a module', () => {
-  test('does not start without its content or its configuration', () => {
+  test('a device on a module does not start without its content or its configuration', () => {
     const { lifecycle, starts, contents } = setUp();
     lifecycle.tryStart();
     assert.equal(starts.length, 0);
@@ -174,7 +174,7 @@ describe('a device on a module', () => {
     assert.deepEqual(statuses, ['starting', 'running', 'reads a', 'running', 'reads a, b', 'starting']);
   });
 
-  test('is started again after pauses that double to their maximum, and begin anew after a good run', async () => {
+  test('a device on a module is started again after pauses that double to their maximum, and begin anew after a good run', async () => {
     const { lifecycle, clock, starts, fails, runs } = setUp();
     lifecycle.configure({}, []);
     const pausesMs: number[] = [];
@@ -198,7 +198,7 @@ describe('a device on a module', () => {
     assert.equal(await nextStart(), MODULE.retryFirstMs);
   });
 
-  test('is started again at once after a failure when its configuration changes, and only then', () => {
+  test('a device on a module is started again at once after a failure when its configuration changes, and only then', () => {
     const { lifecycle, starts, fails } = setUp();
     lifecycle.configure({ connection: {} }, []);
     fails();
@@ -295,7 +295,7 @@ describe('a device on a module', () => {
     assert.equal(statuses.at(-1), `failed: ${'x'.repeat(MODULE.reasonBytes)}`);
   });
 
-  test('gets a thread of its own after it was stuck, until it has another script', async () => {
+  test('a device on a module gets a thread of its own after it was stuck, until it has another script', async () => {
     const { lifecycle, clock, starts, assignment, logs } = setUp();
     lifecycle.configure({}, []);
     starts[0]?.events.onThreadLost('itself', 'execution time exceeded');
@@ -331,7 +331,7 @@ describe('a device on a module', () => {
     assert.deepEqual(statuses, ['starting', 'running', 'starting']);
   });
 
-  test('hears of groups that changed or were written, and of nothing else', () => {
+  test('a device on a module hears of groups that changed or were written, and of nothing else', () => {
     const { lifecycle, starts } = setUp();
     lifecycle.configure({ a: { x: 1, y: 2 }, b: { x: 1 } }, []);
     const { posted } = starts[0] ?? assert.fail();

@@ -41,7 +41,7 @@ const read: Exchange = {
 };
 
 describe('a field trace in a module', () => {
-  test('is off until the gateway asks, confirms at once, and sends what comes in one message', async () => {
+  test('a field trace in a module is off until the gateway asks, confirms at once, and sends what comes in one message', async () => {
     const { clock, sent, traces, follow } = setUp();
     assert.equal(traces.of('roof'), undefined);
     follow(60_000);
@@ -66,7 +66,7 @@ describe('a field trace in a module', () => {
     assert.equal(sent.length, 2);
   });
 
-  test('ends by itself, and when the gateway ends it, with what it still had', async () => {
+  test('a field trace in a module ends by itself, and when the gateway ends it, with what it still had', async () => {
     const { clock, sent, link, traces, follow } = setUp();
     follow(1_200);
     await clock.advance(1_100);

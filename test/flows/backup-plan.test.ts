@@ -38,7 +38,7 @@ async function run(gateway: TestGateway): Promise<Plan> {
 describe('a plan is refused', () => {
   const gateway = useTestGateway();
 
-  test('without target or password, with a folder that is not there, and with a time that is none', async () => {
+  test('a plan is refused without target or password, with a folder that is not there, and with a time that is none', async () => {
     for (const [body, field] of [
       [{ schedule: 'DAILY' }, 'target'],
       [{ schedule: 'DAILY', target: '/tmp' }, 'password'],

@@ -14,7 +14,7 @@ const PASSWORD = 'a long sentence';
 describe('a backup is refused', () => {
   const gateway = useTestGateway();
 
-  test('when the password is missing, too short or too long', async () => {
+  test('a backup is refused when the password is missing, too short or too long', async () => {
     for (const body of [{}, { password: 'short' }, { password: 'x'.repeat(257) }, { password: 12_345_678 }]) {
       const answer = await gateway().call('INSTALLER', 'POST', '/v3/backup', body);
       const { errors } = answer.body as { errors: { code: string; details: { field: string } }[] };
@@ -25,7 +25,7 @@ describe('a backup is refused', () => {
     }
   });
 
-  test('while somebody else reads one, and not any more after it', async () => {
+  test('a backup is refused while somebody else reads one, and not any more after it', async () => {
     const { gateway: program, token } = gateway();
     const first = await program.fetch(
       new Request('http://gateway.test/v3/backup', {
@@ -43,7 +43,7 @@ describe('a backup is refused', () => {
     assert.equal((await make()).status, 200);
   });
 
-  test('not any more once the caller of the other one has gone away, before its answer or in it', async () => {
+  test('a backup is not refused any more once the caller of the other one has gone away, before its answer or in it', async () => {
     const { origin, token } = gateway();
     const make = (signal: AbortSignal) =>
       fetch(`${origin}/v3/backup`, {

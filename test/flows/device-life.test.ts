@@ -34,7 +34,7 @@ const valuesOf = (csv: string): string[] =>
     .map((row) => row.split(',')[1] ?? '');
 
 describe('a device', () => {
-  test('is told to be OFFLINE 10 s after it went, and cannot be commanded meanwhile', async (t) => {
+  test('a device is told to be OFFLINE 10 s after it went, and cannot be commanded meanwhile', async (t) => {
     const clock = new TestClock();
     const gateway = await startTestGateway(t, { clock });
     const device = await gateway.provision('Battery');
@@ -117,7 +117,7 @@ describe('a device', () => {
     await device.telemetry({ battery_soc: 1 });
   });
 
-  test('is gone with everything at once when it is deleted', async (t) => {
+  test('a device is gone with everything at once when it is deleted', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     const path = `/v3/devices/${device.slug}`;
@@ -156,7 +156,7 @@ describe('a device', () => {
     assert.deepEqual(valuesOf(await csvOf(gateway, again, 'last')), []);
   });
 
-  test('is refused a foreign topic, a wrong password and an oversize message', async (t) => {
+  test('a device is refused a foreign topic, a wrong password and an oversize message', async (t) => {
     const gateway = await startTestGateway(t);
     const [one, two] = [await gateway.provision('One'), await gateway.provision('Two')];
     await one.connect();

@@ -97,7 +97,7 @@ describe('a search for devices', () => {
       .map((line) => JSON.parse(line) as Line);
   }
 
-  test('is refused without the role of an installer, and for networks and ports that are none', async () => {
+  test('a search for devices is refused without the role of an installer, and for networks and ports that are none', async () => {
     assert.equal(refusal(await gateway.call('OWNER', 'POST', SEARCH, {})), '403 insufficient_role');
     for (const body of [
       { networks: ['203.0.113.0/24'] },
@@ -177,7 +177,7 @@ describe('a search for devices', () => {
     );
   });
 
-  test('is alone, ends when the caller leaves, and leaves room for the next one', async () => {
+  test('a search for devices is alone, ends when the caller leaves, and leaves room for the next one', async () => {
     const leaving = new AbortController();
     const body = { networks: ['127.0.0.1'], modbus_ports: portsOf(modbus), serial_ports: false };
     const running = await fetch(new URL(SEARCH, gateway.origin), {

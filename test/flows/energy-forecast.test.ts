@@ -122,7 +122,7 @@ describe('the forecast of the energy', () => {
     await sky.leave();
   });
 
-  test('has the price of a tariff with surcharge and VAT, as the schedule of its device says', async () => {
+  test('the forecast of the energy has the price of a tariff with surcharge and VAT, as the schedule of its device says', async () => {
     const { devices } = await gateway().ok('OWNER', 'GET', '/v3/devices');
     const sky = (devices as { id: string; name: string }[]).find(({ name }) => name === 'Sky');
     await gateway().ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', {

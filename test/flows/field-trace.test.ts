@@ -125,7 +125,7 @@ describe('a field trace', () => {
     return found ?? assert.fail();
   };
 
-  test('is refused to a USER, for a device without a module, and for a time that is too long', async () => {
+  test('a field trace is refused to a USER, for a device without a module, and for a time that is too long', async () => {
     const { call } = gateway;
     for (const [method, of] of [
       ['POST', `${path}/trace`],
@@ -152,7 +152,7 @@ describe('a field trace', () => {
     assert.equal(refusal(await call('INSTALLER', 'GET', `${path}/trace/image`)), '404 trace_not_found');
   });
 
-  test('is off by default', async () => {
+  test('a field trace is off by default', async () => {
     assert.deepEqual(await traceOf(), { state: 'OFF', dropped: 0, exchanges: [] });
   });
 
@@ -212,7 +212,7 @@ describe('a field trace', () => {
       assert.ok(!text.includes(secret), secret);
   });
 
-  test('is in the problem report, and a file of it is played back by the simulator', async (t) => {
+  test('a field trace is in the problem report, and a file of it is played back by the simulator', async (t) => {
     const report = await (await gateway.request('OWNER', 'GET', '/v3/problem_report')).text();
     const { traces } = JSON.parse(report) as { traces: (TraceOnWire & { device: string })[] };
     assert.equal(traces[0]?.device, 'inverter');
@@ -250,7 +250,7 @@ describe('a field trace', () => {
     assert.ok(again.received?.endsWith(words));
   });
 
-  test('goes on when its module has started again', async () => {
+  test('a field trace goes on when its module has started again', async () => {
     await start();
     await seen(() => true);
     const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
@@ -264,7 +264,7 @@ describe('a field trace', () => {
     assert.equal((await traceOf()).state, 'RUNNING');
   });
 
-  test('is made by a module on another board, too, and ends by itself', async (t) => {
+  test('a field trace is made by a module on another board, too, and ends by itself', async (t) => {
     const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', {
       name: 'Shed',
       hardware_id: 'VSHED0001',

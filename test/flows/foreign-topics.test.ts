@@ -137,7 +137,7 @@ test('a Mosquitto bridge with its default notifications loses no telemetry', asy
 describe('a value that is no JSON costs itself, and is named once in the log of the device,', () => {
   const leftOut = (name: string): string => `The value of "${name}" is no JSON and was left out.`;
 
-  test('for telemetry', async () => {
+  test('a value that is no JSON costs itself, and is named once in the log of the device, for telemetry', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     for (const word of ['nan', '-inf', '-nan(ind)', 'NaN'])
@@ -153,7 +153,7 @@ describe('a value that is no JSON costs itself, and is named once in the log of 
     assert.deepEqual(await logged(device, 1), [leftOut('battery_power')]);
   });
 
-  test('for properties', async () => {
+  test('a value that is no JSON costs itself, and is named once in the log of the device, for properties', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.publishAsync(
@@ -172,14 +172,14 @@ describe('a value that is no JSON costs itself, and is named once in the log of 
     assert.deepEqual(await logged(device, 1), [leftOut('nominal_capacity')]);
   });
 
-  test('for a log entry', async () => {
+  test('a value that is no JSON costs itself, and is named once in the log of the device, for a log entry', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.publishAsync(device.from('v3/logs'), '{"message":"line\none","timestamp":nan}', { qos: 1 });
     assert.deepEqual(await logged(device, 2), [leftOut('timestamp'), 'line\none']);
   });
 
-  test('for the response to a command', async () => {
+  test('a value that is no JSON costs itself, and is named once in the log of the device, for the response to a command', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.subscribeAsync(device.requestTopic, { qos: 1 });

@@ -31,7 +31,7 @@ describe('reading JSON of a device', () => {
   });
   after(() => device.close());
 
-  test('is refused to an OWNER, and for every address that is not in a network of the gateway', async () => {
+  test('reading JSON of a device is refused to an OWNER, and for every address that is not in a network of the gateway', async () => {
     assert.equal(
       refusal(await gateway().call('OWNER', 'POST', READ, { url: origin })),
       '403 insufficient_role',

@@ -56,7 +56,7 @@ describe('a command that was not acknowledged before the connection ended', () =
     assert.equal((await lost.execution)['state'], 'SUCCESS');
   });
 
-  test('is not carried out after its caller was told TIMEOUT', async (t) => {
+  test('a command that was not acknowledged before the connection ended is not carried out after its caller was told TIMEOUT', async (t) => {
     const lost = await startInterrupted(t, { GATEWAY_COMMAND_TIMEOUT_S: '1' });
     await lost.lose();
     assert.equal((await lost.execution)['state'], 'TIMEOUT');
@@ -64,7 +64,7 @@ describe('a command that was not acknowledged before the connection ended', () =
   });
 
   for (const state of ['completed', 'log'])
-    test(`is not sent again when another session of the device said "${state}"`, async (t) => {
+    test(`a command that was not acknowledged before the connection ended is not sent again when another session of the device said "${state}"`, async (t) => {
       const lost = await startInterrupted(t);
       await lost.device.open();
       await lost.device.answer(lost, state);

@@ -216,7 +216,7 @@ describe('the books of ten years', () => {
     );
   });
 
-  test('count prices that are corrected later, for a year and each of its tariffs', async () => {
+  test('the books of ten years count prices that are corrected later, for a year and each of its tariffs', async () => {
     const [items] = fc.sample(tariffs, { seed, numRuns: 1 });
     assert.ok(items);
     await gateway().ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', { currency: 'EUR', items });

@@ -118,7 +118,7 @@ describe('the money of the books', () => {
     return (await gateway().ok('READONLY', 'GET', `/v3/site/energy?${query}`))['energy'] as Energy;
   };
 
-  test('is null while there is no tariff', async () => {
+  test('the money of the books is null while there is no tariff', async () => {
     const [{ from, to }] = STRETCHES;
     const { currency, total, buckets } = await energy(from, to, 'day');
     assert.equal(currency, null);
@@ -176,7 +176,7 @@ describe('the money of the books', () => {
     assert.ok(all.unpriced_kwh.export > 1, 'without an export price its energy has none');
   });
 
-  test('is asked for whole years', async () => {
+  test('the money of the books is asked for whole years', async () => {
     const { buckets } = await energy('2025-06-01T00:00:00Z', '2025-06-02T00:00:00Z', 'year');
     assert.deepEqual(
       buckets.map(({ from, to }) => [from, to]),

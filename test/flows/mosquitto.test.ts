@@ -126,14 +126,14 @@ const DATES = [
 ] as const;
 
 describe('a client with a certificate over TLS is refused', () => {
-  test('after its device was deleted', async (t) => {
+  test('a client with a certificate over TLS is refused after its device was deleted', async (t) => {
     const gateway = await start(t);
     const device = await provisionDialler(gateway, 'MQTTS');
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
     await assertRefused(t, { gateway, device }, REVOKED);
   });
 
-  test('when another authority made its certificate, before any MQTT', async (t) => {
+  test('a client with a certificate over TLS is refused when another authority made its certificate, before any MQTT', async (t) => {
     const [gateway, elsewhere] = [await start(t), await start(t)];
     const [own, foreign] = [
       await provisionDialler(gateway, 'MQTTS'),
@@ -148,7 +148,7 @@ describe('a client with a certificate over TLS is refused', () => {
   });
 
   for (const [title, dates] of DATES)
-    test(`when it is one of ours that was never issued and is ${title}`, async (t) => {
+    test(`a client with a certificate over TLS is refused when it is one of ours that was never issued and is ${title}`, async (t) => {
       const gateway = await start(t);
       const device = await withDates(gateway, await provisionDialler(gateway, 'MQTTS'), dates, false);
       await assertRefused(t, { gateway, device }, REVOKED);
@@ -184,7 +184,7 @@ describe('a client with a certificate over TLS is refused', () => {
 });
 
 describe('a client with an issued certificate', () => {
-  test('gets its requests and publishes, the server checked by name', async (t) => {
+  test('a client with an issued certificate gets its requests and publishes, the server checked by name', async (t) => {
     const gateway = await start(t);
     const device = await provisionDialler(gateway, 'MQTTS');
     const at = { gateway, device };

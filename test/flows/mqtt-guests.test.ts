@@ -134,13 +134,13 @@ describe('an account of an MQTT device of another maker', () => {
     ['with a wildcard within a level', ['plug/a#']],
     ['that are none', []],
   ] as const)
-    test(`is refused topics ${title}`, async () => {
+    test(`an account of an MQTT device of another maker is refused topics ${title}`, async () => {
       const body = { name: 'x', username: 'x', topics };
       const { status } = await gateway().call('OWNER', 'POST', '/v3/mqtt_guests', body);
       assert.equal(status, 400);
     });
 
-  test('is not made by a user, and has its password shown once', async () => {
+  test('an account of an MQTT device of another maker is not made by a user, and has its password shown once', async () => {
     const body = { name: 'Meter', username: 'meter', topics: ['meter'] };
     assert.equal((await gateway().call('USER', 'POST', '/v3/mqtt_guests', body)).status, 403);
     const made = await gateway().ok('OWNER', 'POST', '/v3/mqtt_guests', body);
@@ -151,7 +151,7 @@ describe('an account of an MQTT device of another maker', () => {
     assert.equal(again.status, 409);
   });
 
-  test('may use its own topics only, and loses nothing else for trying others', async () => {
+  test('an account of an MQTT device of another maker may use its own topics only, and loses nothing else for trying others', async () => {
     const device = await gateway().provision();
     const [guest, other] = [await newGuest(['plug', 'shared/+/state']), await newGuest(['lamp'])];
     const [client, listener] = [await guest.open(), await other.open()];
@@ -179,7 +179,7 @@ describe('an account of an MQTT device of another maker', () => {
     );
   });
 
-  test('is closed when its password changes, and when it is deleted', async () => {
+  test('an account of an MQTT device of another maker is closed when its password changes, and when it is deleted', async () => {
     const guest = await newGuest(['plug']);
     const first = await guest.open();
     const closed = new Promise<void>((resolve) => first.once('close', () => resolve()));
@@ -213,7 +213,7 @@ describe('an account of an MQTT device of another maker', () => {
     await assert.rejects(own.subscribeAsync('plug-of-module/#', { qos: 1 }));
   });
 
-  test('is reached by scripts of a module through the broker called gateway, also when its account comes later', async (t) => {
+  test('an account of an MQTT device of another maker is reached by scripts of a module through the broker called gateway, also when its account comes later', async (t) => {
     const path = '/v3/provisioning/vucm';
     const hardware = 'V0123456789ABCDEF0123456789ABCDE2';
     const answer = await gateway().ok('OWNER', 'POST', path, { name: 'Second', hardware_id: hardware });
@@ -284,7 +284,7 @@ describe('an account of an MQTT device of another maker', () => {
 });
 
 describe('a device that announced itself', () => {
-  test('is proposed with what it would become, and becomes a device like any other', async () => {
+  test('a device that announced itself is proposed with what it would become, and becomes a device like any other', async () => {
     const guest = await newGuest(['plug-a']);
     const client = await guest.open({
       will: { topic: 'plug-a/LWT', payload: Buffer.from('Offline'), qos: 1, retain: true },
@@ -377,7 +377,7 @@ describe('a device that announced itself', () => {
     ]);
   });
 
-  test('gets what it announces later, is there after a restart, and proposed again when it is deleted', async () => {
+  test('a device that announced itself gets what it announces later, is there after a restart, and proposed again when it is deleted', async () => {
     const guest = await newGuest(['plug-b']);
     const client = await guest.open();
     await announcePlug(client, 'plug-b');
@@ -449,7 +449,7 @@ describe('a device that announced itself', () => {
     await until(async () => (await latest(deviceId, 'battery')) === 87);
   });
 
-  test('cannot use topics of another account', async () => {
+  test('a device that announced itself cannot use topics of another account', async () => {
     const guest = await newGuest(['plug-c']);
     const client = await guest.open();
     await publish(client, 'homeassistant/switch/plug_c/config', {

@@ -72,7 +72,7 @@ describe('a dry run is refused', () => {
   const period = hourBefore(minuteOfNow());
   const script = scriptOf('x = 1');
 
-  test('when a user asks', async () => {
+  test('a dry run is refused when a user asks', async () => {
     const answer = await gateway().call('USER', 'POST', DRY_RUN, { ...period, script });
     assert.equal(refusal(answer), '403 insufficient_role');
   });
@@ -98,12 +98,12 @@ describe('a dry run is refused', () => {
       );
     });
 
-  test('when the rule is unknown', async () => {
+  test('a dry run is refused when the rule is unknown', async () => {
     const answer = await gateway().call('OWNER', 'POST', DRY_RUN, { ...period, rule_id: 'nobody' });
     assert.equal(refusal(answer), '404 rule_not_found');
   });
 
-  test('where no rules run', async () => {
+  test('a dry run is refused where no rules run', async () => {
     const answer = await gateway().call('OWNER', 'POST', DRY_RUN, { ...period, script });
     assert.equal(refusal(answer), '422 rule_sandbox_off');
   });
@@ -238,7 +238,7 @@ describe('a dry run on recorded telemetry', () => {
     );
   });
 
-  test('ends a runaway, while rules beside it go on', async () => {
+  test('a dry run on recorded telemetry ends a runaway, while rules beside it go on', async () => {
     const rules = withRules(gateway());
     await rules.create('neighbour', `scheduler.add(50, function() enapter.log('tick') end)`);
     await rules.heard('neighbour', /tick/);
@@ -250,7 +250,7 @@ describe('a dry run on recorded telemetry', () => {
     assert.equal(await rules.count('neighbour', /starts again/), 0);
   });
 
-  test('is one at a time, and ends with its caller', async () => {
+  test('a dry run on recorded telemetry is one at a time, and ends with its caller', async () => {
     const caller = new AbortController();
     const first = await occupied(gateway(), period, () =>
       fetch(`${gateway().origin}${DRY_RUN}`, {

@@ -93,7 +93,7 @@ describe('a rule whose script does not compile', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
 
   for (const runtime of ['V1', 'V3'] as const)
-    test(`is kept in ${runtime}, says so once, and is not tried again before it is another script`, async () => {
+    test(`a rule whose script does not compile is kept in ${runtime}, says so once, and is not tried again before it is another script`, async () => {
       const rules = withRules(gateway());
       const slug = `draft-${runtime.toLowerCase()}`;
       await rules.create(slug, 'enapter.log(', { runtime });
@@ -130,7 +130,7 @@ describe('a rule that runs', () => {
     await gateway().ok('OWNER', 'DELETE', `${RULES}/failing`);
   });
 
-  test('is checked without being stored or run: the first fault, with its line', async () => {
+  test('a rule that runs is checked without being stored or run: the first fault, with its line', async () => {
     const check = (text: string): Promise<Record<string, unknown>> =>
       gateway().ok('OWNER', 'POST', `${RULES}/check`, {
         script: { code: Buffer.from(text).toString('base64'), runtime_version: 'V3' },
@@ -162,7 +162,7 @@ describe('a rule that runs', () => {
     await gateway().ok('OWNER', 'DELETE', path);
   });
 
-  test('does not notice that it is renamed, enabled again, or that the engine is resumed again', async () => {
+  test('a rule that runs does not notice that it is renamed, enabled again, or that the engine is resumed again', async () => {
     const rules = await starting('steady');
     await gateway().ok('OWNER', 'PATCH', `${RULES}/steady`, { slug: 'steady-now' });
     await gateway().ok('OWNER', 'POST', `${RULES}/steady-now/enable`);
@@ -197,7 +197,7 @@ describe('a rule that runs', () => {
     assert.equal(await rules.count('asleep', /./), 0);
   });
 
-  test('is stopped in the middle of a command by suspending; the command itself goes on', async () => {
+  test('a rule that runs is stopped in the middle of a command by suspending; the command itself goes on', async () => {
     const rules = withRules(gateway());
     const device = await gateway().provision('Slow');
     await device.connect();

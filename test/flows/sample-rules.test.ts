@@ -85,7 +85,7 @@ describe('the sample rules', () => {
     await rules.heard('ready', /ready/);
   });
 
-  test('are the three that are tried here', () => {
+  test('the sample rules are the three that are tried here', () => {
     assert.deepEqual(
       readdirSync(SAMPLE_RULES)
         .filter((name) => name.endsWith('.lua'))

@@ -73,7 +73,7 @@ async function statusOf(gateway: TestGateway, id: string): Promise<string> {
 }
 
 describe('a device with a certificate', () => {
-  test('is refused after new credentials were generated, and its session ends; the new ones work', async (t) => {
+  test('a device with a certificate is refused after new credentials were generated, and its session ends; the new ones work', async (t) => {
     const gateway = await startSecure(t);
     const { device_id: id, config: old } = await provision(gateway);
     const client = await dial(t, old);
@@ -88,7 +88,7 @@ describe('a device with a certificate', () => {
     await until(async () => (await statusOf(gateway, id)) === 'ONLINE');
   });
 
-  test('gets everything it needs from provisioning, is online, and its values arrive', async (t) => {
+  test('a device with a certificate gets everything it needs from provisioning, is online, and its values arrive', async (t) => {
     const gateway = await startSecure(t);
     const { device_id: id, config } = await provision(gateway);
     assert.equal(config.mqtt_protocol, 'MQTTS');
@@ -119,7 +119,7 @@ describe('a device with a certificate', () => {
 });
 
 describe('the gateway', () => {
-  test('without TLS makes no keys and gives no certificates', async (t) => {
+  test('the gateway without TLS makes no keys and gives no certificates', async (t) => {
     const gateway = await startTestGateway(t);
     assert.deepEqual([gateway.ports.httpsPort, gateway.ports.mqttsPort], [undefined, undefined]);
     assert.ok(!readdirSync(gateway.dataDir).includes('tls'));
@@ -165,7 +165,7 @@ describe('the gateway', () => {
 });
 
 describe('the certificate of the authority', () => {
-  test('is there for everybody as a file, in both forms, and is what the gateway serves with', async (t) => {
+  test('the certificate of the authority is there for everybody as a file, in both forms, and is what the gateway serves with', async (t) => {
     const gateway = await startSecure(t);
     const [pem, crt] = await Promise.all(
       ['/ca.pem', '/ca.crt'].map((path) => gateway.request(null, 'GET', path)),
@@ -189,7 +189,7 @@ describe('the certificate of the authority', () => {
     assert.equal(status, 200);
   });
 
-  test('is not there while TLS is off, and the answer says why', async (t) => {
+  test('the certificate of the authority is not there while TLS is off, and the answer says why', async (t) => {
     const gateway = await startTestGateway(t);
     const answer = await gateway.call(null, 'GET', '/ca.pem');
     assert.equal(refusal(answer), '422 not_available_on_gateway');

@@ -138,7 +138,7 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
-  test('is there, and comes back after an outage, while nothing is measured', async (t) => {
+  test('Sparkplug B is there, and comes back after an outage, while nothing is measured', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { broker, told, stateOf } = all;
@@ -151,7 +151,7 @@ describe('Sparkplug B', () => {
     await until(async () => (await stateOf()).state === 'CURRENT');
   });
 
-  test('is born with its newest values after a restart of the gateway', async (t) => {
+  test('Sparkplug B is born with its newest values after a restart of the gateway', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { gateway, device, told } = all;
@@ -189,7 +189,7 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
-  test('does not go by the will of an earlier connection of the host', async (t) => {
+  test('Sparkplug B does not go by the will of an earlier connection of the host', async (t) => {
     const all = await site(t, { host_id: 'scada' });
     if (!all) return;
     const { broker, device, told } = all;
@@ -205,7 +205,7 @@ describe('Sparkplug B', () => {
     await until(() => kindsOf(told()).includes('NDEATH'));
   });
 
-  test('is born again when the host asks, and only then', async (t) => {
+  test('Sparkplug B is born again when the host asks, and only then', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { broker, device, told } = all;

@@ -38,7 +38,7 @@ describe('a street of devices', () => {
   const deviceOf = (id: string): ImageDevice => devices.get(id) ?? assert.fail(id);
   const found = new Map<string, Record<string, unknown>>();
 
-  test('is found and named by searches', async () => {
+  test('a street of devices is found and named by searches', async () => {
     const lines: Record<string, unknown>[] = [];
     const { modbus, http } = portsOf(devices, Object.keys(STREET));
     for (let at = 0; at < Math.max(modbus.length, http.length); at += PORTS_MAX) {
@@ -64,7 +64,7 @@ describe('a street of devices', () => {
     assert.deepEqual(missed, [], JSON.stringify(lines.filter(({ type }) => type === 'found')));
   });
 
-  test('is added from its templates, and the energy of the site equals what it does', async () => {
+  test('a street of devices is added from its templates, and the energy of the site equals what it does', async () => {
     const { ok } = gateway;
     const { devices: modules } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
     const [module] = modules as { id: string }[];

@@ -131,7 +131,7 @@ describe('retention', () => {
 });
 
 describe('a damaged block', () => {
-  test('costs its own samples, and the gateway says so', async (t) => {
+  test('a damaged block costs its own samples, and the gateway says so', async (t) => {
     const gateway = await startTestGateway(t, { environment: SEALS_EARLY });
     await provision(gateway, 'Meter', { a: 'float', b: 'integer' });
     const fromS = TODAY_S - 2 * DAY_S;
@@ -177,7 +177,7 @@ describe('a change of type', () => {
 });
 
 describe('an answer', () => {
-  test('has a line of the head for each column, however many', async (t) => {
+  test('an answer has a line of the head for each column, however many', async (t) => {
     const gateway = await startTestGateway(t);
     const names = Array.from({ length: 900 }, (_, index) => `value_${index}`);
     await provision(gateway, 'Meter', Object.fromEntries(names.map((name) => [name, 'integer'])));
@@ -198,7 +198,7 @@ describe('an answer', () => {
     assert.equal(head.split(',').length, 1 + names.length);
   });
 
-  test('is given up when the caller leaves', async (t) => {
+  test('an answer is given up when the caller leaves', async (t) => {
     const gateway = await startTestGateway(t);
     await provision(gateway, 'Meter', { a: 'float', b: 'integer' });
     await importSeconds(gateway, TODAY_S - DAY_S, 10);

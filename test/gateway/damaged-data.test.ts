@@ -56,7 +56,7 @@ describe('a gateway starts', () => {
     ['is empty', (path) => writeFileSync(path, '')],
   ];
   for (const [title, damage] of damages)
-    test(`when its history.db ${title}, keeps what it can, and control goes on`, async (t) => {
+    test(`a gateway starts when its history.db ${title}, keeps what it can, and control goes on`, async (t) => {
       const dataDir = usedFolder(t);
       const path = join(dataDir, 'history.db');
       damage(path);
@@ -78,7 +78,7 @@ describe('a gateway starts', () => {
     ['is missing', (path) => rmSync(path)],
   ];
   for (const [title, lose] of losses)
-    test(`when its state.db ${title}, from its newest good copy, and says so`, async (t) => {
+    test(`a gateway starts when its state.db ${title}, from its newest good copy, and says so`, async (t) => {
       const dataDir = usedFolder(t);
       const path = join(dataDir, 'state.db');
       const [copy = ''] = localCopies(join(dataDir, 'backups')).map((one) => one.path);
@@ -93,7 +93,7 @@ describe('a gateway starts', () => {
       if (title.includes('damage')) assert.ok(note.aside !== undefined && existsSync(note.aside));
     });
 
-  test('when its certificate authority is damaged or missing, from its copy, and without TLS when that is damaged too', async (t) => {
+  test('a gateway starts when its certificate authority is damaged or missing, from its copy, and without TLS when that is damaged too', async (t) => {
     const dataDir = usedFolder(t);
     const path = join(dataDir, 'tls', 'authority.pem');
     const copy = join(dataDir, 'backups', 'authority.pem');
@@ -115,7 +115,7 @@ describe('a gateway starts', () => {
     );
   });
 
-  test('when files are in the place of folders, and control works', async (t) => {
+  test('a gateway starts when files are in the place of folders, and control works', async (t) => {
     const dataDir = temporaryFolder(t);
     for (const name of ['telemetry-journal', 'backups']) writeFileSync(join(dataDir, name), '');
     for (const name of ['proven-time.json', 'state-recovery.json', 'update/uploaded.deb'])
@@ -126,7 +126,7 @@ describe('a gateway starts', () => {
     await stop();
   });
 
-  test('when its folder holds what it does not know', async (t) => {
+  test('a gateway starts when its folder holds what it does not know', async (t) => {
     const dataDir = temporaryFolder(t);
     mkdirSync(join(dataDir, 'telemetry-journal', 'strange'), { recursive: true });
     writeFileSync(join(dataDir, 'notes.txt'), 'hello');

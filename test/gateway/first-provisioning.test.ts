@@ -59,7 +59,7 @@ describe('the first start', () => {
     await until(async () => (await raised()) === '[]');
   });
 
-  test('is the only one that reads the file', async (t) => {
+  test('the first start is the only one that reads the file', async (t) => {
     const gateway = await startTestGateway(t);
     const { dataDir } = gateway;
     await gateway.stop();

@@ -25,7 +25,7 @@ test('an IPv4 address with leading zeros is refused in every spelling, and no ot
 });
 
 describe('addresses', () => {
-  test('count as one when one machine can choose between them', () => {
+  test('addresses count as one when one machine can choose between them', () => {
     for (const [address, key] of [
       [undefined, 'unknown'],
       ['192.0.2.7', '192.0.2.7'],
@@ -53,7 +53,7 @@ describe('addresses', () => {
       assert.equal(plainAddress(address), plain);
   });
 
-  test('stand in brackets in a URL, where they are of IPv6', () => {
+  test('addresses stand in brackets in a URL, where they are of IPv6', () => {
     assert.deepEqual(['::1', '192.0.2.7', 'gateway.local'].map(hostInUrl), [
       '[::1]',
       '192.0.2.7',
@@ -61,7 +61,7 @@ describe('addresses', () => {
     ]);
   });
 
-  test('are reached at the loopback when they stand for all of the machine', () => {
+  test('addresses are reached at the loopback when they stand for all of the machine', () => {
     for (const host of ['0.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', '0'])
       assert.deepEqual([isAnyAddress(host), localAddress(host)], [true, '127.0.0.1'], host);
     for (const host of ['127.0.0.1', '::1', '10.0.0.0', 'fd00::', 'localhost', ''])

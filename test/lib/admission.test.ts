@@ -5,7 +5,7 @@ import { Admission, type Full } from '../../src/lib/admission.ts';
 const ONE = '10.0.0.1';
 const OTHER = '10.0.0.2';
 
-test('beyond its share an identity is as one that nobody knows, until one of its connections leaves', () => {
+test('an identity beyond its share counts as an unknown one until one of its connections leaves', () => {
   const gone: number[] = [];
   const admission = new Admission<number>(
     { connections: 3, connectionsPerAddress: 3, connectionsPerIdentity: 1 },

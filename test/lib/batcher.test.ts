@@ -45,7 +45,7 @@ describe('what came as one', () => {
     what();
   };
 
-  test('is taken one after the other, each when what the one before it led to has run', async () => {
+  test('what came as one is taken one after the other, each when what the one before it led to has run', async () => {
     const seen: string[] = [];
     const turns = new OneByOne<number>((item) => {
       seen.push(`${item}`);

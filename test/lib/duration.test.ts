@@ -74,7 +74,7 @@ describe('a duration in canonical form', () => {
   for (const [durationMs, text] of rows)
     test(`${durationMs} ms is ${text}`, () => assert.equal(formatDurationMs(durationMs), text));
 
-  test('is read back as the same duration', () => {
+  test('a duration in canonical form is read back as the same duration', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 31_536_000_000_000 }), (durationMs) => {
         assert.equal(parseDurationMs(formatDurationMs(durationMs)), durationMs);
@@ -82,7 +82,7 @@ describe('a duration in canonical form', () => {
     );
   });
 
-  test('is its own canonical form, to the nanosecond and without a part of sixty', () => {
+  test('a duration in canonical form is its own canonical form, to the nanosecond and without a part of sixty', () => {
     const durations = fc.double({ min: 0, max: 1e9, noNaN: true });
     fc.assert(
       fc.property(durations, (durationMs) => {

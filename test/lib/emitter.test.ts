@@ -39,7 +39,7 @@ describe('an emitter', () => {
     assert.deepEqual(seen, ['a']);
   });
 
-  test('does not give the present event to a listener that subscribes during it', () => {
+  test('an emitter does not give the present event to a listener that subscribes during it', () => {
     const { emitter, seen } = recordingEmitter();
     let end = (): void => undefined;
     const again = (): void => {

@@ -31,12 +31,12 @@ describe('a gateway error', () => {
     assert.deepEqual(error.problems, [problem]);
   });
 
-  test('has no empty details on the wire', () => {
+  test('a gateway error has no empty details on the wire', () => {
     assert.deepEqual(Object.keys(gatewayError('internal', 'a', 'A.').problems[0]), ['code', 'message']);
     assert.deepEqual(gatewayError('internal', 'a', 'A.', { b: 1 }).problems[0].details, { b: 1 });
   });
 
-  test('is none for an empty list of problems', () => {
+  test('a gateway error is none for an empty list of problems', () => {
     assert.equal(errorOfProblems('unprocessable', []), undefined);
     assert.equal(errorOfProblems('unprocessable', [{ code: 'a', message: 'A.' }])?.code, 'a');
   });
@@ -53,7 +53,7 @@ describe('a gateway error', () => {
 });
 
 describe('the text of something thrown', () => {
-  test('is the message of an error, else the value as text', () => {
+  test('the text of something thrown is the message of an error, else the value as text', () => {
     assert.equal(messageOf(new Error('broken')), 'broken');
     assert.equal(messageOf('plain'), 'plain');
     assert.equal(messageOf(undefined), 'undefined');

@@ -10,7 +10,7 @@ const limits = LIMITS.history;
 const logBytes = LIMITS.state.walBytes;
 
 describe('the room of the history', () => {
-  test('is never more than configured, and all kinds of data together fit it', () => {
+  test('the room of the history is never more than configured, and all kinds of data together fit it', () => {
     assertProperty(
       property(nat(), nat(), nat(), nat(), nat(), (max, used, aside, free, other) => {
         const setAsideBytes = aside % (used + 1);

@@ -72,7 +72,7 @@ describe('the place where a text stops being JSON', () => {
     ['NaN', 0],
     ['{"a":undefined}', 5],
   ] as const)
-    test(`is ${offset} in ${JSON.stringify(text)}`, () => {
+    test(`the place where a text stops being JSON is ${offset} in ${JSON.stringify(text)}`, () => {
       assert.equal(faultOffset(text), offset);
       assert.equal(isJson(text), false);
     });
@@ -88,14 +88,14 @@ describe('the place where a text stops being JSON', () => {
     );
   });
 
-  test('is found in a text as large as a body may be', () => {
+  test('the place where a text stops being JSON is found in a text as large as a body may be', () => {
     const text = `{"a":"${'\\n'.repeat(200_000)}${'x'.repeat(600_000)}",}`;
     assert.equal(faultOffset(text), text.length - 1);
   });
 });
 
 describe('numbers of JSON', () => {
-  test('come as bigint exactly when they are integer literals beyond 2^53 and exactness is asked for', () => {
+  test('numbers of JSON come as bigint exactly when they are integer literals beyond 2^53 and exactness is asked for', () => {
     const text =
       '[9007199254740993,-9007199254740993,9007199254740993.0,1e16,9007199254740991,"9007199254740993"]';
     assert.deepEqual(parseExactJson(text), [
@@ -108,7 +108,7 @@ describe('numbers of JSON', () => {
     ]);
   });
 
-  test('have the same digits after being parsed and written', () => {
+  test('numbers of JSON have the same digits after being parsed and written', () => {
     fc.assert(
       fc.property(fc.array(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })), (integers) => {
         const text = `{"a":[${integers.join(',')}]}`;
@@ -119,7 +119,7 @@ describe('numbers of JSON', () => {
     );
   });
 
-  test('are written with an exponent when only a float holds them, so that they are read as floats', () => {
+  test('numbers of JSON are written with an exponent when only a float holds them, so that they are read as floats', () => {
     assert.equal(
       exactJson([2 ** 63, 1e20, -(2 ** 63)]),
       '[9.223372036854776e+18,1e+20,-9223372036854775808]',
@@ -134,7 +134,7 @@ describe('numbers of JSON', () => {
     ['1e400', false],
     ['-1E+400', false],
   ] as const)
-    test(`cannot be stored when neither 64 bits nor a float hold them: ${number.slice(0, 24)}, ${number.length} long`, () => {
+    test(`numbers of JSON cannot be stored when neither 64 bits nor a float hold them: ${number.slice(0, 24)}, ${number.length} long`, () => {
       assert.deepEqual(unstorableNumberOf(`{"a":[1,{"b":${number}}]}`), { path: 'a.1.b', isInteger });
     });
 
@@ -145,7 +145,7 @@ describe('numbers of JSON', () => {
     '1e308',
     '1e-400',
   ])
-    test(`can be stored up to the limits of both: ${number}`, () => {
+    test(`numbers of JSON can be stored up to the limits of both: ${number}`, () => {
       assert.equal(unstorableNumberOf(`{"a":${number},"b":"1e400"}`), undefined);
     });
 });
@@ -158,14 +158,14 @@ describe('limits of JSON', () => {
     ['[1,2,3,4,5]', /more than 5 values/],
     [`${'['.repeat(500_000)}${']'.repeat(500_000)}`, /levels/],
   ] as const)
-    test(`refuse ${text.slice(0, 20)}`, () => {
+    test(`limits of JSON refuse ${text.slice(0, 20)}`, () => {
       assert.throws(
         () => parseExactJson(text, limits),
         (error) => error instanceof JsonExcess && message.test(error.message),
       );
     });
 
-  test('refuse nesting too deep to be revived, where no other limit is given', () => {
+  test('limits of JSON refuse nesting too deep to be revived, where no other limit is given', () => {
     const text = `${'['.repeat(500_000)}9007199254740993${']'.repeat(500_000)}`;
     assert.throws(() => parseExactJson(text), JsonExcess);
   });

@@ -8,14 +8,14 @@ function numbers(value: unknown, path: string): [path: string, value: unknown][]
 }
 
 describe('the limits', () => {
-  test('do not contradict each other', () => assert.deepEqual(contradictions(LIMITS), []));
+  test('the limits do not contradict each other', () => assert.deepEqual(contradictions(LIMITS), []));
 
-  test('are positive whole numbers', () => {
+  test('the limits are positive whole numbers', () => {
     for (const [path, value] of numbers(LIMITS, 'LIMITS'))
       assert.ok(Number.isSafeInteger(value) && Number(value) > 0, `${path} is ${String(value)}`);
   });
 
-  test('are refused when a packet cannot hold the largest payload', () => {
+  test('the limits are refused when a packet cannot hold the largest payload', () => {
     const limits = { ...LIMITS, mqtt: { ...LIMITS.mqtt, packetBytes: LIMITS.mqtt.payloadBytes } };
     assert.deepEqual(contradictions(limits), ['a packet holds payload and topic']);
   });

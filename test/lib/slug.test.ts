@@ -27,7 +27,7 @@ describe('a slug made from a name', () => {
     ['', 'device'],
   ];
   for (const [name, slug] of rows)
-    test(`is ${slug} for ${JSON.stringify(name)}`, () =>
+    test(`a slug made from a name is ${slug} for ${JSON.stringify(name)}`, () =>
       assert.equal(slugFromName(name, 'device', free), slug));
 
   test('takes the next number while the slug is taken', () => {
@@ -38,11 +38,11 @@ describe('a slug made from a name', () => {
     );
   });
 
-  test('never has the form of an id', () => {
+  test('a slug made from a name never has the form of an id', () => {
     assert.equal(slugFromName(UUID, 'device', free), `${UUID}-2`);
   });
 
-  test('is cut without a hyphen at the cut', () => {
+  test('a slug made from a name is cut without a hyphen at the cut', () => {
     const name = `${'a'.repeat(49)} ${'b'.repeat(20)}`;
     const first = slugFromName(name, 'device', free);
     assert.equal(first.length, 56);
@@ -52,7 +52,7 @@ describe('a slug made from a name', () => {
     );
   });
 
-  test('is a slug whatever the name, a hundred times the same name included', () => {
+  test('a slug made from a name is a slug whatever the name, a hundred times the same name included', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (name) => {
         const taken = new Set<string>();

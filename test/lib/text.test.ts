@@ -20,7 +20,7 @@ describe('cutToBytes', () => {
     test(`cuts ${JSON.stringify(text)} to ${bytes} bytes as ${JSON.stringify(cut)}`, () =>
       assert.equal(cutToBytes(text, bytes), cut));
 
-  test('is the longest beginning that fits, of whole characters', () => {
+  test('cutToBytes is the longest beginning that fits, of whole characters', () => {
     holds(
       property(string({ unit: CHARACTER }), nat(50), (text, bytes) => {
         const cut = cutToBytes(text, bytes);
@@ -54,7 +54,7 @@ describe('a name', () => {
     ['an unassigned character', 'a\u0378', 'U+0378'],
   ];
   for (const [title, name, code] of refused)
-    test(`is refused with ${title}, and the refusal says so`, () =>
+    test(`a name is refused with ${title}, and the refusal says so`, () =>
       assert.equal(
         nameProblem(normalizedName(name)),
         `must not contain control, invisible or unassigned characters such as ${code}`,
@@ -75,13 +75,13 @@ describe('a name', () => {
     '🏳️\u200D🌈',
     '\uFFFD',
   ])
-    test(`is taken in any writing: ${name}`, () =>
+    test(`a name is taken in any writing: ${name}`, () =>
       assert.equal(nameProblem(normalizedName(name)), undefined));
 
-  test('is stored composed, with ordinary blanks and none around it', () =>
+  test('a name is stored composed, with ordinary blanks and none around it', () =>
     assert.equal(normalizedName('\u00A0mu\u0308nchen\u2003su\u0308d '), 'm\u00FCnchen s\u00FCd'));
 
-  test('is stored the same however often it goes through', () => {
+  test('a name is stored the same however often it goes through', () => {
     holds(
       property(string({ unit: CHARACTER }), (text) => {
         const once = normalizedName(text);
@@ -91,19 +91,19 @@ describe('a name', () => {
     );
   });
 
-  test('has a part in it in any case, composed or not', () => {
+  test('a name has a part in it in any case, composed or not', () => {
     assert.equal(nameContains('Küche 2', 'KU\u0308CHE'), true);
     assert.equal(nameContains('Küche 2', ' 2'), true);
     assert.equal(nameContains('Küche 2', 'kuche'), false);
   });
 
-  test('is the same as one in another case or of another width', () => {
+  test('a name is the same as one in another case or of another width', () => {
     assert.equal(foldedName('Ämter'), foldedName('ÄMTER'));
     assert.equal(foldedName('ａｎｎａ'), foldedName('Anna'));
     assert.notEqual(foldedName('anna'), foldedName('hanna'));
   });
 
-  test('is the same with joiners and without', () => {
+  test('a name is the same with joiners and without', () => {
     assert.equal(foldedName('خانه\u200Cها'), foldedName('خانهها'));
     assert.equal(nameContains('خانه\u200Cها', 'خانهها'), true);
   });

@@ -50,11 +50,11 @@ describe('an instant', () => {
     assert.equal(formatTimestamp(parseTimestampMs('0042-01-01T00:00:00Z') ?? 0), '0042-01-01T00:00:00.000Z');
   });
 
-  test('goes out in UTC with three fraction digits', () => {
+  test('an instant goes out in UTC with three fraction digits', () => {
     assert.equal(formatTimestamp(eight + 7), '2026-03-01T08:00:00.007Z');
   });
 
-  test('is read back as the same millisecond', () => {
+  test('an instant is read back as the same millisecond', () => {
     const range = { min: Date.UTC(1970, 0, 1), max: Date.UTC(9999, 11, 31, 23, 59, 59, 999) };
     fc.assert(
       fc.property(fc.integer(range), (epochMs) => {
@@ -63,7 +63,7 @@ describe('an instant', () => {
     );
   });
 
-  test('is the same instant in UTC and at an offset', () => {
+  test('an instant is the same instant in UTC and at an offset', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1_439, max: 1_439 }), (offsetMinutes) => {
         const local = formatTimestamp(eight + offsetMinutes * 60_000).slice(0, 19);

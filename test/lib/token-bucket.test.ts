@@ -22,7 +22,7 @@ describe('a token bucket', () => {
     assert.equal(taken(bucket, 1_050, 300), 1);
   });
 
-  test('never saves up more than its burst', () => {
+  test('a token bucket never saves up more than its burst', () => {
     const bucket = new TokenBucket(20, 200, 0);
     taken(bucket, 0, 300);
     assert.equal(taken(bucket, 3_600_000, 300), 200);
@@ -69,7 +69,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('is full again when all is paid back', () => {
+  test('a token bucket is full again when all is paid back', () => {
     const bucket = new TokenBucket(1, 2, 0);
     bucket.take(0);
     assert.equal(bucket.isFull(999), false);

@@ -21,7 +21,7 @@ const register = (words: readonly number[], start = 4): Evidence => ({
 });
 
 describe('a device', () => {
-  test('is recognised by a register of the value, range or text that its template names, and by no other', () => {
+  test('a device is recognised by a register of the value, range or text that its template names, and by no other', () => {
     const rows: [recognise: string, evidence: Evidence, isKnown: boolean][] = [
       ['register: { input: 4, equals: [7, 8] }', register([8]), true],
       ['register: { input: 4, equals: [7, 8] }', register([9]), false],
@@ -38,7 +38,7 @@ describe('a device', () => {
       assert.equal(strengthOf(templateOf(recognise), evidence) > 0, isKnown, recognise);
   });
 
-  test('is recognised by its SunSpec maker, by its models where any maker fits, and by its identification', () => {
+  test('a device is recognised by its SunSpec maker, by its models where any maker fits, and by its identification', () => {
     const any = templateOf("sunspec: { maker: '*' }");
     assert.ok(strengthOf(any, { sunspec: { manufacturer: 'Somebody' }, models: [1, 203] }) > 0);
     assert.equal(strengthOf(any, { sunspec: { manufacturer: 'Somebody' }, models: [1, 103] }), 0);
@@ -65,14 +65,14 @@ describe('a device', () => {
     assert.equal(strengthOf(known, { identification: { vendor: 'Acme' } }), 0);
   });
 
-  test('is not recognised by a number when it names another maker', () => {
+  test('a device is not recognised by a number when it names another maker', () => {
     const acme = templateOf('register: { input: 4, equals: [7] }');
     const stranger = { ...register([7]), identification: { vendor: 'Somebody' } };
     assert.equal(strengthOf(acme, stranger), 0);
     assert.ok(strengthOf(acme, { ...stranger, identification: { vendor: 'ACME Ltd' } }) > 0);
   });
 
-  test('is recognised by a field of its HTTP interface, and by its announcement', () => {
+  test('a device is recognised by a field of its HTTP interface, and by its announcement', () => {
     const shelly = templateOf('http: { path: /shelly, field: "a[0].type", equals: [SHEM-3] }');
     assert.ok(strengthOf(shelly, { answers: { '/shelly': '{"a":[{"type":"SHEM-3"}]}' } }) > 0);
     for (const text of ['{"a":[{"type":"SHEM"}]}', '{"a":[]}', '<html>', 'null'])

@@ -65,7 +65,7 @@ const tibber = (today: unknown[], tomorrow: unknown[] | null): unknown => ({
 });
 
 describe('a schedule', () => {
-  test('has 100 quarters for the day on which the clocks go back', async () => {
+  test('a schedule has 100 quarters for the day on which the clocks go back', async () => {
     const today = hoursOf('2026-10-24T22:00:00Z', 25, (hour) => (hour < 3 ? 2 : 1));
     const schedule = await scheduleOf({ template: 'tibber/price', answer: tibber(today, []) });
     assert.equal(schedule?.start, epochS('2026-10-24T22:00:00Z'));
@@ -77,7 +77,7 @@ describe('a schedule', () => {
     );
   });
 
-  test('has 92 quarters for the day on which the clocks go forward', async () => {
+  test('a schedule has 92 quarters for the day on which the clocks go forward', async () => {
     const today = hoursOf('2027-03-27T23:00:00Z', 23, (hour) => (hour < 2 ? 1 : 2));
     const schedule = await scheduleOf({ template: 'tibber/price', answer: tibber(today, null) });
     assert.equal(schedule?.start, epochS('2027-03-27T23:00:00Z'));
@@ -148,7 +148,7 @@ describe('a schedule', () => {
     assert.equal(schedule.values.length, 4 * 96);
   });
 
-  test('has at most five days of what a service answers', async () => {
+  test('a schedule has at most five days of what a service answers', async () => {
     const at = epochS('2026-11-01T00:00:00Z');
     const hours = Array.from({ length: 400 }, (_, index) => at + index * 3_600);
     const schedule = await scheduleOf({
@@ -165,7 +165,7 @@ describe('a schedule', () => {
     ['times that are none', { data: [{ start_timestamp: 'soon', marketprice: 1 }] }],
     ['items that are no objects', { data: [1, 'a', null] }],
   ] as const)
-    test(`is absent when the answer has ${title}`, async () => {
+    test(`a schedule is absent when the answer has ${title}`, async () => {
       assert.equal(await scheduleOf({ template: 'awattar/price-de', answer }), null);
     });
 });
@@ -199,7 +199,7 @@ describe('a tariff with two prices', () => {
     return found;
   }
 
-  test('is low at its times in the time zone of the site, an hour longer when the clocks go back', async () => {
+  test('a tariff with two prices is low at its times in the time zone of the site, an hour longer when the clocks go back', async () => {
     assert.deepEqual(await lowRuns('22:00-06:00'), [
       'Sat 02:00 4 h',
       'Sat 22:00 9 h',
@@ -209,7 +209,7 @@ describe('a tariff with two prices', () => {
     ]);
   });
 
-  test('is low on its weekdays, each day for itself', async () => {
+  test('a tariff with two prices is low on its weekdays, each day for itself', async () => {
     assert.deepEqual(await lowRuns('mon-fri 22:00-06:00, Sat-Sun'), [
       'Sat 02:00 53 h',
       'Mon 22:00 8 h',
@@ -224,7 +224,7 @@ describe('a tariff with two prices', () => {
   });
 
   for (const text of ['', 'weekend', 'mon 25', '22-6', 'mon-xyz 10:00-11:00'])
-    test(`is never low when its times are ${JSON.stringify(text)}`, async () => {
+    test(`a tariff with two prices is never low when its times are ${JSON.stringify(text)}`, async () => {
       assert.deepEqual(await lowRuns(text), []);
     });
 });

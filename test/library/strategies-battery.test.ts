@@ -206,7 +206,7 @@ describe('the strategy export-limit', () => {
       ...more,
     });
 
-  test('lets no power out, follows the load, and falls back to what may be exported', async () => {
+  test('the strategy export-limit lets no power out, follows the load, and falls back to what may be exported', async () => {
     const site = new SimulatedSite();
     let limitW = 10_000;
     site.onCommand = ({ arguments: given }) => {
@@ -301,7 +301,7 @@ describe('the strategy heat-pump', () => {
       ...more,
     });
 
-  test('goes up and down one state at a time, each for its minimum, and back to normal in silence', async () => {
+  test('the strategy heat-pump goes up and down one state at a time, each for its minimum, and back to normal in silence', async () => {
     const site = new SimulatedSite();
     const grid = (power: number) => (): void => site.measure('meter', power);
     await site.start(code());

@@ -106,7 +106,7 @@ const withOutputs = LIBRARY.filter(({ rule }) => rule.includes('new_output('));
 
 describe('a strategy of the library', () => {
   for (const strategy of withOutputs)
-    test(`is safe within a minute of each fault, and goes on without a jump: ${strategy.id}`, async () => {
+    test(`a strategy of the library is safe within a minute of each fault, and goes on without a jump: ${strategy.id}`, async () => {
       const here = await busy(strategy);
       const { site, measure, script, before, safe } = here;
       const silent = SILENT[strategy.id];

@@ -64,7 +64,7 @@ describe('the strategy battery-by-price', () => {
     );
   });
 
-  test('does not trade where losses and wear eat the difference', async () => {
+  test('the strategy battery-by-price does not trade where losses and wear eat the difference', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code({ efficiency: 80 }));
     const flat = schedule((hour) => (hour < 2 ? 0.28 : 0.3));

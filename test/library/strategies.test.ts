@@ -16,7 +16,7 @@ const SILENCE_S = 60;
 
 describe('the library of strategies', () => {
   for (const id of IDS)
-    test(`has a readable script of ${id} that compiles`, () => {
+    test(`the library of strategies has a readable script of ${id} that compiles`, () => {
       const { rule, parameters } = strategy(id);
       assert.ok(rule.split('\n').length <= 120, `${rule.split('\n').length} lines`);
       assert.equal(createSyntaxChecker().check(Buffer.from(scriptOf(id, {}))), undefined);
@@ -283,7 +283,7 @@ describe('the strategy surplus-charging', () => {
     assert.equal(site.last('charger'), 'stop');
   });
 
-  test('goes on with the same current after a restart', async () => {
+  test('the strategy surplus-charging goes on with the same current after a restart', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code());

@@ -57,7 +57,7 @@ function flipped(bytes: Buffer, at: number): Buffer {
 }
 
 describe('a P1 telegram', () => {
-  test('is read once it is whole, in whatever pieces it comes', async () => {
+  test('a P1 telegram is read once it is whole, in whatever pieces it comes', async () => {
     for (const piece of [1, 7, 64, 5_000])
       assert.deepEqual(
         await p1(Buffer.concat([P1, P1, DSMR_2]), piece),
@@ -67,7 +67,7 @@ describe('a P1 telegram', () => {
     assert.deepEqual(await p1(P1.subarray(0, -1)), []);
   });
 
-  test('is dropped if a bit of it differs, its checksum is missing, or its end is', async () => {
+  test('a P1 telegram is dropped if a bit of it differs, its checksum is missing, or its end is', async () => {
     const wrong = 'the checksum of a telegram is wrong';
     for (const at of [1, 30, 400, P1.length - 3])
       assert.deepEqual(await p1(Buffer.concat([flipped(P1, at), P1])), [wrong, '244.0'], String(at));
@@ -80,14 +80,14 @@ describe('a P1 telegram', () => {
     ]);
   });
 
-  test('is found between noise', async () => {
+  test('a P1 telegram is found between noise', async () => {
     for (const noise of ['\0\xff', '!', '/', '!\r\n', '(((', '1-0:1.7.0(99.000*kW)\r\n'])
       assert.equal((await p1(Buffer.concat([Buffer.from(noise, 'latin1'), P1]))).at(-1), '244.0', noise);
   });
 });
 
 describe('an SML telegram', () => {
-  test('is read once it is whole, in whatever pieces it comes, with either of two checksums', async () => {
+  test('an SML telegram is read once it is whole, in whatever pieces it comes, with either of two checksums', async () => {
     for (const piece of [1, 7, 64, 5_000])
       assert.deepEqual(await sml(Buffer.concat([SML, SML, KERMIT]), piece), [
         '-2500.5',
@@ -97,7 +97,7 @@ describe('an SML telegram', () => {
     assert.deepEqual(await sml(SML.subarray(0, -1)), []);
   });
 
-  test('is dropped if a bit of it differs, or a part of it is missing', async () => {
+  test('an SML telegram is dropped if a bit of it differs, or a part of it is missing', async () => {
     for (const at of [20, 150, SML.length - 3, SML.length - 1])
       assert.deepEqual(
         await sml(Buffer.concat([flipped(SML, at), SML])),
@@ -111,7 +111,7 @@ describe('an SML telegram', () => {
     assert.deepEqual(await sml(Buffer.concat([SML.subarray(200), SML])), ['-2500.5']);
   });
 
-  test('is found between noise', async () => {
+  test('an SML telegram is found between noise', async () => {
     for (const noise of ['1b', '1b1b1b1b', '1b1b1b1b01', '00ff', '1b1b1b1b1a000000'])
       assert.equal((await sml(Buffer.concat([Buffer.from(noise, 'hex'), SML]))).at(-1), '-2500.5', noise);
   });
@@ -141,7 +141,7 @@ describe('a meter on a serial line', () => {
     return { bench, waiting };
   }
 
-  test('is read without being asked, each telegram once', async () => {
+  test('a meter on a serial line is read without being asked, each telegram once', async () => {
     for (const [id, telegram, power] of [
       ['dsmr/p1', P1, 244],
       ['sml/meter', SML, -2500.5],
@@ -158,7 +158,7 @@ describe('a meter on a serial line', () => {
     }
   });
 
-  test('does not answer once it is silent or sends nothing whole, and answers again', async () => {
+  test('a meter on a serial line does not answer once it is silent or sends nothing whole, and answers again', async () => {
     const { bench, waiting } = onLine('dsmr/p1');
     const last = (): Record<string, unknown> => bench.telemetry().at(-1) ?? {};
     waiting.push(P1);

@@ -144,7 +144,7 @@ describe('a template of the library', () => {
       await trial.device.close();
     });
 
-  test('is read soon after a start and after each change of its settings, though its rhythm is an hour', async () => {
+  test('a template of the library is read soon after a start and after each change of its settings, though its rhythm is an hour', async () => {
     const index = trials.findIndex(({ id }) => id === 'forecast-solar/forecast');
     const { assigned, channelId, device } = await start(index, 3_600_000);
     await until(() => sent(channelId)['forecast_power'] !== undefined);

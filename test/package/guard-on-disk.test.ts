@@ -63,19 +63,23 @@ describe('a return that was begun before the disk with the versions became read-
       assertStateIsBack(box);
     });
 
-  test('is finished after a cut of power at any step of it', { skip }, (t) => {
-    const before = begun(t, 'returning');
-    let cutAt = 1;
-    for (; ; cutAt += 1) {
-      const box = before.copy(t);
-      if (box.startsOnReadOnlyDisk(1, cutAt).changes < cutAt) break;
-      assert.deepEqual(box.startsOnReadOnlyDisk(2).ran, ['A', 'A'], `cut at ${cutAt}`);
-      assertStateIsBack(box);
-      assert.equal(box.read('failed-upgrade/state.db'), 'state of B', `cut at ${cutAt}`);
-    }
-    t.diagnostic(`${cutAt - 1} steps`);
-    assert.ok(cutAt > 15);
-  });
+  test(
+    'a return that was begun before the disk with the versions became read-only is finished after a cut of power at any step of it',
+    { skip },
+    (t) => {
+      const before = begun(t, 'returning');
+      let cutAt = 1;
+      for (; ; cutAt += 1) {
+        const box = before.copy(t);
+        if (box.startsOnReadOnlyDisk(1, cutAt).changes < cutAt) break;
+        assert.deepEqual(box.startsOnReadOnlyDisk(2).ran, ['A', 'A'], `cut at ${cutAt}`);
+        assertStateIsBack(box);
+        assert.equal(box.read('failed-upgrade/state.db'), 'state of B', `cut at ${cutAt}`);
+      }
+      t.diagnostic(`${cutAt - 1} steps`);
+      assert.ok(cutAt > 15);
+    },
+  );
 });
 
 describe('a note of a trial that cannot be read', () => {
@@ -90,7 +94,7 @@ describe('a note of a trial that cannot be read', () => {
 });
 
 describe('an older version that a failing disk does not let go', () => {
-  test('is not in the way of a newer one', (t) => {
+  test('an older version that a failing disk does not let go is not in the way of a newer one', (t) => {
     const box = announced(t);
     box.version('old');
     box.keepVersion('old');

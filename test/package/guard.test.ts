@@ -44,7 +44,7 @@ describe('a version that is installed', () => {
     assert.deepEqual([box.runs, box.trial], ['A', undefined]);
   });
 
-  test('does not run before the state is copied, and its copy is whole', (t) => {
+  test('a version that is installed does not run before the state is copied, and its copy is whole', (t) => {
     const box = announced(t);
     assert.deepEqual([box.runs, box.trial], ['A', 'announced B A 0']);
     box.guard(['start']);
@@ -54,7 +54,7 @@ describe('a version that is installed', () => {
     assert.equal(box.has('before-upgrade/history.db'), false);
   });
 
-  test('is not started when the state cannot be copied', (t) => {
+  test('a version that is installed is not started when the state cannot be copied', (t) => {
     const box = announced(t);
     box.fillDisk();
     assert.match(box.guard(['start']).output, /Version B was not started.*free room.*A runs/);
@@ -82,7 +82,7 @@ describe('a version that is installed', () => {
     for (const path of asides) assert.equal(box.read(path), 'set aside');
   });
 
-  test('is announced again after another one on trial, which keeps the copy of the last good state', (t) => {
+  test('a version that is installed is announced again after another one on trial, which keeps the copy of the last good state', (t) => {
     const box = announced(t);
     box.guard(['start']);
     box.store('B');
@@ -122,7 +122,7 @@ describe('a disk without room for anything new', () => {
     assert.deepEqual([box.runs, box.trial], ['A', undefined]);
   });
 
-  test('lets a trial go on and count its starts, and the version before come back with its state', (t) => {
+  test('a disk without room for anything new lets a trial go on and count its starts, and the version before come back with its state', (t) => {
     const box = announced(t);
     assert.equal(box.guard(['start']).status, 0);
     box.store('B');
@@ -142,7 +142,7 @@ describe('a service that ends again and again', () => {
   const row = (box: Box, first: number, last: number, ...properties: string[]): number[] =>
     Array.from({ length: last - first + 1 }, (_, index) => box.startsAfter(first + index, ...properties));
 
-  test('is started after pauses that grow to five minutes, where the service manager has no such', (t) => {
+  test('a service that ends again and again is started after pauses that grow to five minutes, where the service manager has no such', (t) => {
     const box = announced(t);
     box.run('A');
     box.confirm('A');
@@ -150,7 +150,7 @@ describe('a service that ends again and again', () => {
     assert.deepEqual(row(box, 0, 11), [0, 0, 2, 6, 14, 30, 62, 126, 254, 298, 298, 298]);
   });
 
-  test('is started at once by hand, and after a boot, and then begins with short pauses again', (t) => {
+  test('a service that ends again and again is started at once by hand, and after a boot, and then begins with short pauses again', (t) => {
     const box = announced(t);
     row(box, 0, 8);
     assert.deepEqual(row(box, 0, 3), [0, 0, 2, 6]);
@@ -178,7 +178,7 @@ describe('a version on trial that is ready', () => {
     ['ahead', 1e8],
     ['back', -1e8],
   ] as const)
-    test(`stays although the clock jumps ${title} meanwhile`, (t) => {
+    test(`a version on trial that is ready stays although the clock jumps ${title} meanwhile`, (t) => {
       const box = announced(t);
       box.guard(['start']);
       const { status, output } = box.watchReady(stepS);
@@ -189,14 +189,14 @@ describe('a version on trial that is ready', () => {
 });
 
 describe('a version that failed', () => {
-  test('goes with its state; history stays where its schema is the same', (t) => {
+  test('a version that failed goes with its state; history stays where its schema is the same', (t) => {
     const box = failed(t);
     assert.match(box.guard(['start']).output, /Version B failed; A runs again/);
     assertIsBack(box);
     assert.equal(box.read('history.db'), 'history of B');
   });
 
-  test('goes with its history when only it can read that', (t) => {
+  test('a version that failed goes with its history when only it can read that', (t) => {
     const box = failed(t, 2);
     box.guard(['start']);
     assertIsBack(box);
@@ -270,14 +270,14 @@ describe('a version that failed', () => {
       assert.equal(box.failure, undefined);
     });
 
-  test('comes back although why cannot be written down', (t) => {
+  test('a version that failed comes back although why cannot be written down', (t) => {
     const box = failed(t);
     box.blockFailure();
     box.guard(['start']);
     assertIsBack(box);
   });
 
-  test('has only so many starts', (t) => {
+  test('a version that failed has only so many starts', (t) => {
     const box = announced(t);
     for (let start = 1; start <= STARTS_MAX; start += 1) {
       box.guard(['start']);
@@ -289,7 +289,7 @@ describe('a version that failed', () => {
 });
 
 describe('a cut of power', { timeout: HANGS_MS }, () => {
-  test('at any step of the change to a new version is made good by the next start', (t) => {
+  test('a cut of power at any step of the change to a new version is made good by the next start', (t) => {
     const before = announced(t);
     let cutAt = 1;
     for (; ; cutAt += 1) {
@@ -307,7 +307,7 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
     assert.ok(cutAt > 8);
   });
 
-  test('at any step of a return is made good by the next start', (t) => {
+  test('a cut of power at any step of a return is made good by the next start', (t) => {
     const before = failed(t);
     let cutAt = 1;
     for (; ; cutAt += 1) {

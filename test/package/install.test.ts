@@ -44,7 +44,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
   });
   after(() => cleanUp.toReversed().forEach((end) => end()));
 
-  test('is installed by one line, runs, and says address and claim code', () => {
+  test('the package on a board is installed by one line, runs, and says address and claim code', () => {
     const said = install('0.1.0');
     assert.match(said, /Console: http:\/\/\S+:8080\//);
     assert.match(said, /Claim code: \S+/);
@@ -54,7 +54,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(board.must('energy-gateway create-token --role OWNER --name before'), /\S{20}/);
   });
 
-  test('is compiled once: each start takes that, and nobody but root can change it', () => {
+  test('the package on a board is compiled once: each start takes that, and nobody but root can change it', () => {
     const current = '/var/lib/energy-gateway-versions/current';
     const asService = 'setpriv --reuid=energy-gateway --regid=energy-gateway --clear-groups';
     const start = `${current}/scripts/gwnode --max-semi-space-size=2 ${current}/dist/main.js --version`;
@@ -63,7 +63,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.must(`find ${current}/compiled ! -user root -o -perm /022`), '');
   });
 
-  test('goes on with the version before when an upgrade finds no room, and changes nothing when that one is installed again', () => {
+  test('the package on a board goes on with the version before when an upgrade finds no room, and changes nothing when that one is installed again', () => {
     // What a full disk refuses: a new file.
     board.must('mkdir -p /var/lib/energy-gateway-versions/trial.new');
     assert.notEqual(board.run(`dpkg -i ${packageOf('0.2.0')} </dev/null`).status, 0);
@@ -86,7 +86,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.run('test -e /var/lib/energy-gateway-versions/trial').status, 1);
   });
 
-  test('stays with a new version that works, migrates, and removes the version before the previous one', async () => {
+  test('the package on a board stays with a new version that works, migrates, and removes the version before the previous one', async () => {
     const before = schema();
     const versions = '/usr/lib/energy-gateway/versions';
     board.must(`mkdir ${versions}/0.0.9-older; echo 0.0.9-older >/var/lib/energy-gateway-versions/previous`);
@@ -98,7 +98,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.must(`ls ${versions}`).trim().split('\n').length, 2);
   });
 
-  test('goes back by hand to the version and the state of before, and forward again', () => {
+  test('the package on a board goes back by hand to the version and the state of before, and forward again', () => {
     const migrated = schema();
     board.must('timeout 60 energy-gateway-versions return --yes');
     assert.equal(version(), '0.1.0');
@@ -135,7 +135,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.3.0');
   });
 
-  test('goes back to the newer one when an older one finds its database', () => {
+  test('the package on a board goes back to the newer one when an older one finds its database', () => {
     const said = install('0.1.0');
     assert.match(said, /0\.3\.0-changed runs again.*Why: It refused to run: .*newer version/);
     assert.equal(version(), '0.3.0');

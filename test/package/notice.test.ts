@@ -124,7 +124,7 @@ describe('what others made', { skip: noDpkg }, () => {
     }
   }
 
-  test('is in NOTICE and bill of materials of the gateway: all of its programs and of the console', async () => {
+  test('what others made is in NOTICE and bill of materials of the gateway: all of its programs and of the console', async () => {
     const programs = packagesOfPrograms(() => true);
     const ofConsole = await packagesOfConsole();
     assert.ok(programs.includes('node_modules/hono') && ofConsole.includes('node_modules/preact'));
@@ -136,13 +136,13 @@ describe('what others made', { skip: noDpkg }, () => {
     );
   });
 
-  test('is in those of the module, which has nothing of the console', () => {
+  test('what others made is in those of the module, which has nothing of the console', () => {
     const programs = packagesOfPrograms((path) => /^field-module\/(?:main|script-thread)\./.test(path));
     const copied = COPIED.module.map((name) => `node_modules/${name}`);
     assertNamesAll('module/usr/lib/energy-gateway-module', [...programs, ...copied], OTHERS.module);
   });
 
-  test('is listed in the form of CycloneDX 1.6, each once and with the hash of what was fetched', () => {
+  test('what others made is listed in the form of CycloneDX 1.6, each once and with the hash of what was fetched', () => {
     const { bill } = texts('gateway/usr/lib/energy-gateway/package');
     assert.deepEqual([bill.bomFormat, bill.specVersion], ['CycloneDX', '1.6']);
     assert.deepEqual(bill.metadata.component, {
@@ -158,7 +158,7 @@ describe('what others made', { skip: noDpkg }, () => {
     assert.match(hono?.hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/);
   });
 
-  test('is told of by the copyright file, and the list of bundles stays out', () => {
+  test('what others made is told of by the copyright file, and the list of bundles stays out', () => {
     assert.match(
       read('gateway/usr/share/doc/energy-gateway/copyright'),
       /NOTICE below \/usr\/lib\/energy-gateway/,

@@ -101,7 +101,7 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
     );
   });
 
-  test('is the same byte by byte when it is packed again', (t) => {
+  test('the package of the gateway is the same byte by byte when it is packed again', (t) => {
     const again = buildGateway(temporaryFolder(t));
     // Unpacked: to compress it a second time takes longer than all else.
     assert.ok(tarOf(again.file, '--fsys-tarfile').equals(archive), 'files');
@@ -136,7 +136,7 @@ test(
 );
 
 describe('the runtime in the package', () => {
-  test('is the pinned one without its symbols, and runs', (t) => {
+  test('the runtime in the package is the pinned one without its symbols, and runs', (t) => {
     const whole = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
     const trimmed = withoutSymbols(whole);
     assert.ok(trimmed.length < whole.length * 0.8, `${trimmed.length} of ${whole.length} bytes`);
@@ -148,7 +148,7 @@ describe('the runtime in the package', () => {
     );
   });
 
-  test('is refused when it is no program', () => {
+  test('the runtime in the package is refused when it is no program', () => {
     assert.throws(() => withoutSymbols(Buffer.alloc(64)), /not a program/);
     assert.throws(() => withLibrariesBeside(Buffer.alloc(64), '/nowhere'), /no room for a search path/);
   });
@@ -175,7 +175,7 @@ describe('the runtime in the package', () => {
     assert.ok(libraries.includes(`libatomic.so.1 => ${installed}/libatomic.so.1`), libraries);
   });
 
-  test('comes with the libraries of both processors', () => {
+  test('the runtime in the package comes with the libraries of both processors', () => {
     for (const processor of PROCESSORS)
       assert.equal(libatomic(PROJECT_ROOT, processor).library.readUInt32BE(0), 0x7f454c46, processor);
   });

@@ -34,13 +34,13 @@ const isNewer = (one: string, other: string): boolean => {
 };
 
 describe('the version of a build', () => {
-  test('is the one of package.json without a history', (t) => {
+  test('the version of a build is the one of package.json without a history', (t) => {
     const { folder, version } = sources(t);
     assert.equal(version(), '0.2.0');
     assert.equal(sourceVersion(temporaryFolderWithin(folder)), '0.3.0', 'a folder within a checkout');
   });
 
-  test('is that of the tag on a tagged commit, and grows from commit to commit before and after it', (t) => {
+  test('the version of a build is that of the tag on a tagged commit, and grows from commit to commit before and after it', (t) => {
     const { git, commit, version } = sources(t);
     const first = commit('2026-01-01T10:00:00Z');
     const versions = [version()];

@@ -67,33 +67,33 @@ describe('a local command is refused', () => {
     );
   });
 
-  test('when a pipe is in the place of a backup, which nobody waits for', () => {
+  test('a local command is refused when a pipe is in the place of a backup, which nobody waits for', () => {
     const pipe = join(home.folder, 'site.backup');
     execFileSync('mkfifo', [pipe]);
     const { status, stderr } = admin(home, 'restore', pipe);
     assert.deepEqual([status, stderr], [64, `${pipe} is a named pipe where a file is expected\n`]);
   });
 
-  test('when there is no such option', () => {
+  test('a local command is refused when there is no such option', () => {
     const { status, stderr } = admin(home, 'list-tokens', '--force');
     assert.equal(status, 64);
     assert.match(stderr, /--force.*try --help/);
   });
 
-  test('when nobody can make its data folder', () => {
+  test('a local command is refused when nobody can make its data folder', () => {
     const environment = { ...home.environment, GATEWAY_DATA_DIR: '/proc/energy-gateway' };
     const { status, stderr } = admin({ ...home, environment }, 'list-users');
     assert.equal(status, 78, stderr);
     assert.match(stderr, /^The data folder \/proc\/energy-gateway cannot be used .*GATEWAY_DATA_DIR\.\n$/);
   });
 
-  test('when it waits for ready without a gateway, saying why', () => {
+  test('a local command is refused when it waits for ready without a gateway, saying why', () => {
     const { status, stderr } = admin(home, 'ready');
     assert.equal(status, 1);
     assert.match(stderr, /^The gateway does not answer at http:.*: connect ECONNREFUSED 127\.0\.0\.1/);
   });
 
-  test('when the configuration is not usable', () => {
+  test('a local command is refused when the configuration is not usable', () => {
     const environment = { ...home.environment, GATEWAY_HTTP_PORT: 'x' };
     const { status, stderr } = admin({ ...home, environment }, 'list-users');
     assert.equal(status, 78);
@@ -102,7 +102,7 @@ describe('a local command is refused', () => {
 });
 
 describe('local commands before the first start', () => {
-  test('make the database, for the user of the gateway alone, and its first tokens', async () => {
+  test('local commands before the first start make the database, for the user of the gateway alone, and its first tokens', async () => {
     const home = await newHome();
     try {
       const { status, stdout, stderr } = admin(home, 'create-token', '--count', '3', '--role', 'readonly');
@@ -116,7 +116,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('do not get into each other’s way', async () => {
+  test('local commands before the first start do not get into each other’s way', async () => {
     const home = await newHome();
     try {
       const ends = await Promise.all(
@@ -222,25 +222,29 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('say how the site goes on here when it could not be moved elsewhere', { skip: NO_ROOT }, async () => {
-    const home = await newHome();
-    const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];
-    // No service of the machine that runs the tests is touched.
-    const environment = { ...home.environment, PATH: `${bin}:/usr/bin:/bin` };
-    try {
-      mkdirSync(bin);
-      writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
-      writeFileSync(passwordFile, 'a long sentence\n');
-      admin(home, 'create-token');
-      writeFileSync(join(home.folder, 'data', 'history.db'), 'no database. '.repeat(1_000));
-      const words = [join(home.folder, 'site.backup'), '--password-file', passwordFile];
-      const { status, stderr } = admin({ ...home, environment }, 'move', ...words, '--confirm', hostname());
-      assert.equal(status, 1);
-      assert.match(stderr, /damaged[^]*The gateway is off now\..*systemctl enable --now energy-gateway/);
-    } finally {
-      home.remove();
-    }
-  });
+  test(
+    'local commands before the first start say how the site goes on here when it could not be moved elsewhere',
+    { skip: NO_ROOT },
+    async () => {
+      const home = await newHome();
+      const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];
+      // No service of the machine that runs the tests is touched.
+      const environment = { ...home.environment, PATH: `${bin}:/usr/bin:/bin` };
+      try {
+        mkdirSync(bin);
+        writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
+        writeFileSync(passwordFile, 'a long sentence\n');
+        admin(home, 'create-token');
+        writeFileSync(join(home.folder, 'data', 'history.db'), 'no database. '.repeat(1_000));
+        const words = [join(home.folder, 'site.backup'), '--password-file', passwordFile];
+        const { status, stderr } = admin({ ...home, environment }, 'move', ...words, '--confirm', hostname());
+        assert.equal(status, 1);
+        assert.match(stderr, /damaged[^]*The gateway is off now\..*systemctl enable --now energy-gateway/);
+      } finally {
+        home.remove();
+      }
+    },
+  );
 
   test('local commands list what was set aside, remove it, and refuse a name that is not there', async () => {
     const home = await newHome();
@@ -325,7 +329,7 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
 });
 
 describe('an update', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
-  test('from what is no file is refused in words that name nothing else', async () => {
+  test('an update from what is no file is refused in words that name nothing else', async () => {
     const home = await newHome();
     try {
       const folder = admin(home, 'update', home.folder);
@@ -385,7 +389,7 @@ describe('a running gateway', () => {
     assert.equal(await closed, 1_008);
   });
 
-  test('is claimed with the code of its file, loses its owner by reset-access, and is claimed anew', async () => {
+  test('a running gateway is claimed with the code of its file, loses its owner by reset-access, and is claimed anew', async () => {
     const code = readFileSync(codeFile(), 'utf8').trim();
     assert.equal(statSync(codeFile()).mode & 0o777, 0o600);
     const first = await post('/v3/auth/claim', { claim_code: code, password: PASSWORD });

@@ -32,7 +32,7 @@ for (const { name, file, usageExitCode, help } of PROGRAMS)
       { words: ['surplus'], exitCode: usageExitCode, stdout: /^$/, stderr: /surplus.*try --help\n$/ },
     ];
     for (const { words, exitCode, stdout, stderr } of cases)
-      test(`when it is called with ${words.join(' ')}`, async (t) => {
+      test(`${name} starts nothing when it is called with ${words.join(' ')}`, async (t) => {
         const home = await temporaryHome(t);
         const ended = spawnSync(process.execPath, [join(PROJECT_ROOT, 'dist', file), ...words], {
           env: home.environment,

@@ -39,7 +39,7 @@ describe('the production bundle', () => {
     home.remove();
   });
 
-  test('has one file per program, with a map for readable stacks beside it, and the console', () => {
+  test('the production bundle has one file per program, with a map for readable stacks beside it, and the console', () => {
     assert.equal(written.length, PROGRAMS.length + 1);
     for (const name of PROGRAMS) {
       const path = join(home.folder, 'installed/dist', `${name}.js`);
@@ -81,7 +81,7 @@ describe('the production bundle', () => {
     assert.deepEqual(await given('dist/entry.js'), await given('entry.ts'));
   });
 
-  test('has nothing of files that a program does not use, and what one is loaded for', () => {
+  test('the production bundle has nothing of files that a program does not use, and what one is loaded for', () => {
     const sourcesOf = (name: string): string[] => {
       const map = readFileSync(join(home.folder, 'installed/dist', `${name}.js.map`), 'utf8');
       const { sources } = JSON.parse(map) as { sources: string[] };

@@ -19,7 +19,7 @@ function filesOf(folder: string): Record<string, number> {
 }
 
 describe('a second gateway on a data folder', () => {
-  test('is to be tried again, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
+  test('a second gateway on a data folder is to be tried again, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
     const home = await temporaryHome(t);
     const dataDir = join(home.folder, 'data');
     const { gateway, call } = await startHealthy(t, home);

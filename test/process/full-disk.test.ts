@@ -185,7 +185,7 @@ test(
 );
 
 describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
-  test('does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
+  test('a full disk does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
     const home = await homeOnDisk(t);
     const environment = { ...ENVIRONMENT, ...WITH_CHILD_PROGRAMS };
     const first = await startHealthy(t, home, environment);
@@ -245,7 +245,7 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     await until(async () => !(await alertsOf(second)).includes('history_degraded'));
   });
 
-  test('does not stop control when it has room but no place for another file', async (t) => {
+  test('a full disk does not stop control when it has room but no place for another file', async (t) => {
     const home = await homeOnDisk(t, `size=${DISK_MIB}m,nr_inodes=200`);
     const dataDir = join(home.folder, 'data');
     const first = await startHealthy(t, home, ENVIRONMENT);

@@ -67,7 +67,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     assert.ok(idle.tookMs < 10_000, `${idle.tookMs} ms`);
   });
 
-  test('while its child programs stand still, and none of them is left', async (t) => {
+  test('SIGTERM ends the gateway within 10 s and with 0 while its child programs stand still, and none of them is left', async (t) => {
     const home = await usedHome(t);
     const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const code = Buffer.from('scheduler.add(1000, print)').toString('base64');

@@ -25,7 +25,7 @@ import { runToEnd, startHealthy, temporaryHome, usedHome } from './support.ts';
 const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
 
 describe('the gateway does not start', () => {
-  test('when the configuration is wrong: it names every fault and ends with 78', async (t) => {
+  test('the gateway does not start when the configuration is wrong: it names every fault and ends with 78', async (t) => {
     const home = await temporaryHome(t);
     const file = join(home.folder, 'gateway.yml');
     writeFileSync(file, 'log_level: loud\nhttp_prot: 80\n');
@@ -49,7 +49,7 @@ describe('the gateway does not start', () => {
     assert.throws(() => readdirSync(dataDirOf(home)), { code: 'ENOENT' });
   });
 
-  test('when the configuration file does not exist', async (t) => {
+  test('the gateway does not start when the configuration file does not exist', async (t) => {
     const home = await temporaryHome(t);
     const { code, stderr } = await runToEnd(home, { GATEWAY_CONFIG_FILE: join(home.folder, 'missing.yml') });
     assert.equal(code, 78);
@@ -60,7 +60,7 @@ describe('the gateway does not start', () => {
     ['HTTP', 'GATEWAY_HTTP_PORT'],
     ['MQTT', 'GATEWAY_MQTT_PORT'],
   ] as const)
-    test(`on a port of ${name} that is taken: it names the port, and leaves nothing running`, async (t) => {
+    test(`the gateway does not start on a port of ${name} that is taken: it names the port, and leaves nothing running`, async (t) => {
       const home = await usedHome(t);
       const other = createServer();
       t.after(() => other.close());
@@ -74,7 +74,7 @@ describe('the gateway does not start', () => {
       assert.match(JSON.stringify(last['error']), new RegExp(`address already in use.*:${port}`));
     });
 
-  test('on a state.db of a newer version, and leaves it as it is', async (t) => {
+  test('the gateway does not start on a state.db of a newer version, and leaves it as it is', async (t) => {
     const home = await usedHome(t);
     const path = join(dataDirOf(home), 'state.db');
     const handle = new BetterSqlite3(path);
@@ -88,7 +88,7 @@ describe('the gateway does not start', () => {
     again.close();
   });
 
-  test('on a damaged state.db without a copy: it names file and remedy, and what is precious is never begun anew', async (t) => {
+  test('the gateway does not start on a damaged state.db without a copy: it names file and remedy, and what is precious is never begun anew', async (t) => {
     const home = await usedHome(t);
     const path = join(dataDirOf(home), 'state.db');
     rmSync(join(dataDirOf(home), 'backups'), { recursive: true });
@@ -101,7 +101,7 @@ describe('the gateway does not start', () => {
     assert.equal(readFileSync(path, 'utf8'), garbage);
   });
 
-  test('when its data folder cannot be made', async (t) => {
+  test('the gateway does not start when its data folder cannot be made', async (t) => {
     const home = await temporaryHome(t);
     writeFileSync(join(home.folder, 'file'), '');
     const { code, stdout } = await runToEnd(home, { GATEWAY_DATA_DIR: join(home.folder, 'file', 'data') });
@@ -124,7 +124,7 @@ const putInPlace = (path: string, put: (path: string) => void): void => {
 
 describe('something else in the place of a file', () => {
   for (const [kind, put] of OBSTACLES) {
-    test(`ends the start where nothing goes without it: ${kind}`, async (t) => {
+    test(`something else in the place of a file ends the start where nothing goes without it: ${kind}`, async (t) => {
       const home = await usedHome(t);
       for (const name of ['gateway.lock', 'state.db']) {
         const path = join(dataDirOf(home), name);
@@ -145,7 +145,7 @@ describe('something else in the place of a file', () => {
       assert.deepEqual([code, stderr.includes(`${file} is a ${kind} where a file is expected`)], [78, true]);
     });
 
-    test(`is named and waited for nowhere else: ${kind}`, async (t) => {
+    test(`something else in the place of a file is named and waited for nowhere else: ${kind}`, async (t) => {
       const home = await usedHome(t);
       const { folder } = home;
       const data = dataDirOf(home);

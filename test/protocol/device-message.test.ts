@@ -85,7 +85,7 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
     assert.deepEqual({ ...decode(latin1).body }, { a: '21 \ufffdC', b: 2 });
   });
 
-  test('has no prototype to inherit from', () => {
+  test('decodeMessage (docs/interface/mqtt-devices.md#messages) has no prototype to inherit from', () => {
     const { body } = decode('{"__proto__":{"a":1},"toString":2}');
     assert.equal(Object.getPrototypeOf(body), null);
     assert.deepEqual(Object.keys(body ?? {}), ['__proto__', 'toString']);

@@ -10,7 +10,7 @@ const LIMITS = { values: 1_000, keyLength: 128, depth: 16 };
 
 describe('the description of a message', () => {
   for (const [kind, { schema, examples }] of Object.entries({ ...DEVICE_PAYLOADS, request: COMMAND_REQUEST }))
-    test(`has examples of kind ${kind} that fit it and that the gateway reads`, () => {
+    test(`the description of a message has examples of kind ${kind} that fit it and that the gateway reads`, () => {
       assert.ok(examples.length > 0);
       for (const example of examples) {
         assert.ok(safeParse(schema, example).success, JSON.stringify(example));

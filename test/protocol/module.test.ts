@@ -191,17 +191,17 @@ describe('the conversation with a module', () => {
     assert.equal(decodeToModule(Buffer.from(encodeModuleMessage(chunk))).problem, undefined);
   });
 
-  test('is held on a topic below the address of the module', () =>
+  test('the conversation with a module is held on a topic below the address of the module', () =>
     assert.equal(moduleTopic('H'), 'v1/to/H/ucm/v1/module'));
 });
 
 describe('content in chunks', () => {
-  test('has none beyond its end', () => {
+  test('content in chunks has none beyond its end', () => {
     assert.equal(contentChunk(HASH, Buffer.from('abc'), 4), undefined);
     assert.equal(contentChunk(HASH, Buffer.from('abc'), 3)?.data.length, 0);
   });
 
-  test('is whole again when its chunks are joined', () => {
+  test('content in chunks is whole again when its chunks are joined', () => {
     const whole = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index & 0xff));
     const chunks: Buffer[] = [];
     for (let offset = 0; offset < whole.length;) {

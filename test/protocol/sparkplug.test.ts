@@ -37,7 +37,7 @@ const rebirth = (change: Partial<SparkplugMetric> = {}): Buffer =>
   });
 
 describe('a payload of Sparkplug B', () => {
-  test('is read as it was written, whatever its values are', () => {
+  test('a payload of Sparkplug B is read as it was written, whatever its values are', () => {
     fc.assert(
       fc.property(
         time,

@@ -31,7 +31,7 @@ describe('the manual', () => {
   };
   const pageAt = (name: string): string => readFileSync(join(dir, 'docs', 'manual', name), 'utf8');
 
-  test('has every page of docs/, and a list of them at its address', async () => {
+  test('the manual has every page of docs/, and a list of them at its address', async () => {
     const sources = globSync('docs/**/*.md', { cwd: PROJECT_ROOT });
     assert.ok(sources.length > 20);
     for (const path of sources)
@@ -76,7 +76,7 @@ describe('the manual', () => {
     assert.equal((await headersOf(`${MANUAL}/manual.css`)).get('content-type'), 'text/css; charset=utf-8');
   });
 
-  test('has the pictures of its pages, each with words in its place', async () => {
+  test('the manual has the pictures of its pages, each with words in its place', async () => {
     let pictures = 0;
     for (const name of names)
       for (const [, source = '', words = ''] of pageAt(name).matchAll(/<img src="([^"]*)" alt="([^"]*)"/g)) {

@@ -204,7 +204,7 @@ describe('trying blueprints', () => {
     ['with a gateway and no token', [join(PROJECT_ROOT, 'docs'), '--gateway', 'http://x'], /needs --token/],
   ];
   for (const [title, words, problem] of rows)
-    test(`is refused ${title}`, () => {
+    test(`trying blueprints is refused ${title}`, () => {
       const { status, stderr } = run(...words);
       assert.equal(status, 2);
       assert.match(stderr, problem);
@@ -266,7 +266,7 @@ describe('trying blueprints', () => {
     assert.match(tableOf(trials), /^blueprint +accepted +loaded +first value +first error\n/);
   });
 
-  test('has what asks for hardware carried by a gateway that was given such ports meanwhile', async (t) => {
+  test('trying blueprints has what asks for hardware carried by a gateway that was given such ports meanwhile', async (t) => {
     const gateway = await startTestGateway(t, { environment: { GATEWAY_BUILT_IN_MODULE: 'true' } });
     const add = (path: string, port: object) => gateway.ok('INSTALLER', 'POST', path, port);
     await add('/v3/serial_ports', { name: 'rs485', path: '/dev/null', aliases: ['/dev/ttyS0', 'ttyS0'] });

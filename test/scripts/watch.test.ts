@@ -40,7 +40,7 @@ describe('a line of the watch program', () => {
 describe('the watch program', () => {
   const gateway = useTestGateway();
 
-  it('ends quietly when whoever reads has enough, as head does', async () => {
+  it('the watch program ends quietly when whoever reads has enough, as head does', async () => {
     const device = await gateway().provision();
     await device.connect();
     const script = join(PROJECT_ROOT, 'scripts', 'watch.ts');

@@ -144,7 +144,7 @@ describe('a site file', () => {
     assert.deepEqual(await run(WHOLE), made([]));
   });
 
-  test('only tells what it would change in a dry run', async (t) => {
+  test('a site file only tells what it would change in a dry run', async (t) => {
     const { gateway, run } = await start(t);
     assert.deepEqual(await run(WHOLE, true), { done: [], failed: undefined, left: CHANGES });
     assert.deepEqual(await listOf(gateway, '/v3/targets', 'targets'), []);
@@ -211,7 +211,7 @@ describe('a site file', () => {
     assert.deepEqual(await run(broker('null')), made([]));
   });
 
-  test('is refused as a whole when the box cannot become what it says', async (t) => {
+  test('a site file is refused as a whole when the box cannot become what it says', async (t) => {
     const { gateway, run } = await start(t);
     await run('devices: [{slug: meter-1, name: Meter, type: STANDALONE}]');
     await run('notifications: [{name: Desk, kind: NTFY, ntfy: {topic: a}}]');
@@ -244,7 +244,7 @@ notifications:
     assert.equal(site.name, 'Depot');
   });
 
-  test('is refused where it asks a device for what that does not declare, or holds a secret of it', async (t) => {
+  test('a site file is refused where it asks a device for what that does not declare, or holds a secret of it', async (t) => {
     const { run } = await start(t);
     await run(WHOLE);
     const wrong = WHOLE.replace(

@@ -80,7 +80,7 @@ describe('a site file is refused', () => {
       });
     });
 
-  test('when a blueprint or a script is not there', (t) => {
+  test('a site file is refused when a blueprint or a script is not there', (t) => {
     const path = siteFile(t, 'blueprints: [{name: meter, file: meter.zip}]\nrules: [{slug: a, file: a.lua}]');
     assert.throws(
       () => readSiteFile(path, {}),
@@ -110,7 +110,7 @@ describe('a site file is refused', () => {
     );
   });
 
-  test('when it is no YAML, with line and column', (t) => {
+  test('a site file is refused when it is no YAML, with line and column', (t) => {
     const path = siteFile(t, 'users:\n  - password: "hunter-222');
     assert.throws(() => readSiteFile(path, {}), /site\.yml:2:26: Missing closing [^\n]*$/);
   });
@@ -129,13 +129,13 @@ describe('a site file is refused', () => {
       assert.throws(() => readSiteFile(path, {}), { message });
     });
 
-  test('when there is more than one document in it', (t) => {
+  test('a site file is refused when there is more than one document in it', (t) => {
     const path = siteFile(t, 'site: {name: a}\n---\nsite: {name: b}\n');
     const fault = `${path}:2:1: Source contains multiple documents; give one`;
     assert.throws(() => readSiteFile(path, {}), { message: `the site file is not usable:\n  - ${fault}` });
   });
 
-  test('when a number is too large, in words', (t) => {
+  test('a site file is refused when a number is too large, in words', (t) => {
     const path = siteFile(
       t,
       'notifications: [{name: a, kind: EMAIL, email: {host: h, port: 99999999, from: a@b.example, to: [c@d.example]}}]',
@@ -143,7 +143,7 @@ describe('a site file is refused', () => {
     assert.throws(() => readSiteFile(path, {}), /email\.port: must be at most 65535, got 99999999/);
   });
 
-  test('when there is none', () => {
+  test('a site file is refused when there is none', () => {
     assert.throws(() => readSiteFile('/nowhere/site.yml', {}), /\/nowhere\/site\.yml: there is no /);
   });
 });

@@ -27,15 +27,19 @@ function installed(t: TestContext, text = UNIT): string {
 }
 
 describe('the service unit', () => {
-  test('is understood by systemd without a complaint', { skip: missing && 'no systemd-analyze' }, (t) => {
-    const good = spawnSync('systemd-analyze', ['verify', installed(t)], { encoding: 'utf8' });
-    // Older versions than 254 pass these over.
-    const said = good.stderr.replace(/^.*Unknown key (?:name )?'Restart(?:Steps|MaxDelaySec)'.*\n/gm, '');
-    assert.deepEqual([good.status, said], [0, '']);
-    const bad = UNIT.replace('WatchdogSec=60', 'WatchdogSec=often');
-    const refused = spawnSync('systemd-analyze', ['verify', installed(t, bad)], { encoding: 'utf8' });
-    assert.match(refused.stderr, /Failed to parse sec value/);
-  });
+  test(
+    'the service unit is understood by systemd without a complaint',
+    { skip: missing && 'no systemd-analyze' },
+    (t) => {
+      const good = spawnSync('systemd-analyze', ['verify', installed(t)], { encoding: 'utf8' });
+      // Older versions than 254 pass these over.
+      const said = good.stderr.replace(/^.*Unknown key (?:name )?'Restart(?:Steps|MaxDelaySec)'.*\n/gm, '');
+      assert.deepEqual([good.status, said], [0, '']);
+      const bad = UNIT.replace('WatchdogSec=60', 'WatchdogSec=often');
+      const refused = spawnSync('systemd-analyze', ['verify', installed(t, bad)], { encoding: 'utf8' });
+      assert.match(refused.stderr, /Failed to parse sec value/);
+    },
+  );
 
   test(
     'the gateway is exposed at most 1.7 of 10 by systemd’s own measure, the module alone 1.5',
@@ -73,7 +77,7 @@ describe('the service unit', () => {
     assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
   });
 
-  test('goes on when a child program is ended for want of memory', () => {
+  test('the service unit goes on when a child program is ended for want of memory', () => {
     assert.equal(setting('OOMPolicy'), 'continue');
   });
 
@@ -83,7 +87,7 @@ describe('the service unit', () => {
     assert.equal(setting('RestartPreventExitStatus'), '78');
   });
 
-  test('lets it write below its data folder only, and hold all its sockets', () => {
+  test('the service unit lets it write below its data folder only, and hold all its sockets', () => {
     assert.equal(setting('ProtectSystem'), 'strict');
     assert.equal(setting('StateDirectory'), 'energy-gateway energy-gateway-keys');
     assert.match(
@@ -100,7 +104,7 @@ describe('the service unit', () => {
     assert.ok(Number(setting('LimitNOFILE')) > 2 * sockets);
   });
 
-  test('has its user made by the package', () => {
+  test('the service unit has its user made by the package', () => {
     const users = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.sysusers'), 'utf8');
     assert.match(users, new RegExp(`^u ${setting('User')} `, 'm'));
   });

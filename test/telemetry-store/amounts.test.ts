@@ -96,7 +96,7 @@ describe('amounts of a rate', () => {
     );
   });
 
-  test('between two values it changes evenly, and is divided exactly where it crosses zero', () => {
+  test('a rate changes evenly between two values, and its amount is divided exactly where it crosses zero', () => {
     assert.deepEqual(
       rowsOf([
         [0, 100],
@@ -167,7 +167,7 @@ describe('a value that nothing can have', () => {
     return pieces.flatMap((piece) => [...(piece?.cells ?? [])]);
   };
 
-  test('is left out and counted; the values around it are connected', () => {
+  test('a value that nothing can have is left out and counted; the values around it are connected', () => {
     const points: Points = [
       [0, 60],
       [10, nan],

@@ -85,7 +85,7 @@ const rising = (series: TestSeries, fromS: number, count: number): [TestSeries, 
   Array.from({ length: count }, (_, index) => [series, fromS + index, index / 10]);
 
 describe('changes of the telemetry store', () => {
-  test('are those of the journal while they are fresh, and are not sent again', (t) => {
+  test('changes of the telemetry store are those of the journal while they are fresh, and are not sent again', (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -97,7 +97,7 @@ describe('changes of the telemetry store', () => {
     assert.deepEqual([second.series, second.pendingSamples], [[], 0]);
   });
 
-  test('say how much waits, and since when', async (t) => {
+  test('changes of the telemetry store say how much waits, and since when', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -114,7 +114,7 @@ describe('changes of the telemetry store', () => {
     assert.deepEqual({ pendingSamples, pendingSinceS }, { pendingSamples: 25, pendingSinceS: sinceS });
   });
 
-  test('wait since their last sample was measured after a restart, which the journal alone tells', async (t) => {
+  test('changes of the telemetry store wait since their last sample was measured after a restart, which the journal alone tells', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -127,7 +127,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(pendingSinceS, measuredS);
   });
 
-  test('hold late and imported samples of days that were compacted long ago', async (t) => {
+  test('changes of the telemetry store hold late and imported samples of days that were compacted long ago', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     const follower = new Follower(engine);
@@ -143,7 +143,7 @@ describe('changes of the telemetry store', () => {
     follower.hasAll();
   });
 
-  test('begin with the whole store for who has nothing, from a time on', async (t) => {
+  test('changes of the telemetry store begin with the whole store for who has nothing, from a time on', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.write(rising(series, TODAY_S - 2 * DAY_S, 100));
@@ -161,7 +161,7 @@ describe('changes of the telemetry store', () => {
     );
   });
 
-  test('begin anew when the position is of another history', (t) => {
+  test('changes of the telemetry store begin anew when the position is of another history', (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -175,7 +175,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(position.sequence, 1);
   });
 
-  test('count what retention took before it was read', async (t) => {
+  test('changes of the telemetry store count what retention took before it was read', async (t) => {
     const engine = started(t, { policy: { sampleDays: 2 }, limits: { changeRecentBytes: 0 } });
     const series = engine.addSeries('float');
     const follower = new Follower(engine);
@@ -190,7 +190,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(follower.arrived.get('a1')?.size, 7);
   });
 
-  test('are passed over for a deleted device and not missed', async (t) => {
+  test('changes of the telemetry store are passed over for a deleted device and not missed', async (t) => {
     const engine = started(t);
     const [gone, kept] = [engine.addSeries('float'), engine.addSeries('float')];
     const follower = new Follower(engine);
@@ -203,7 +203,7 @@ describe('changes of the telemetry store', () => {
     follower.hasAll();
   });
 
-  test('stay within their bound however long nobody reads: neighbours become one', async (t) => {
+  test('changes of the telemetry store stay within their bound however long nobody reads: neighbours become one', async (t) => {
     const engine = started(t, { limits: { changeEntries: 8 } });
     const series = engine.addSeries('float');
     const follower = new Follower(engine);
@@ -219,7 +219,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(engine.store.changeCount(), 0);
   });
 
-  test('are read from the store by who stands before records that were given up meanwhile', async (t) => {
+  test('changes of the telemetry store are read from the store by who stands before records that were given up meanwhile', async (t) => {
     const engine = started(t, { limits: { changeRecentBytes: 200 } });
     const series = engine.addSeries('float');
     const follower = new Follower(engine);
@@ -233,7 +233,7 @@ describe('changes of the telemetry store', () => {
     follower.hasAll();
   });
 
-  test('are read of their own part of a day, and of no other one', async (t) => {
+  test('changes of the telemetry store are read of their own part of a day, and of no other one', async (t) => {
     const engine = started(t, { limits: { changeRecentBytes: 0 } });
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -254,7 +254,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('are not kept when nobody reads them', async (t) => {
+  test('changes of the telemetry store are not kept when nobody reads them', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.write(rising(series, TODAY_S, 5));
@@ -272,7 +272,7 @@ describe('changes of the telemetry store', () => {
     ['of the oldest first', false],
     ['of the newest first', true],
   ] as const)
-    test(`reach a reader ${title} that comes and goes whole, through sealing, compaction and kills`, async (t) => {
+    test(`changes of the telemetry store reach a reader ${title} that comes and goes whole, through sealing, compaction and kills`, async (t) => {
       const step = tuple(
         constantFrom('write', 'late', 'seal', 'house', 'restart', 'read', 'killed'),
         nat(400),
@@ -331,7 +331,7 @@ describe('a reader of the newest first', () => {
     return nowS;
   }
 
-  test('has what comes now at once, and what was missed behind it, each once, from the newest block to the oldest', async (t) => {
+  test('a reader of the newest first has what comes now at once, and what was missed behind it, each once, from the newest block to the oldest', async (t) => {
     const engine = started(t, { limits: LIMITS_OF_SOME });
     const series = engine.addSeries('float');
     const follower = new Follower(engine, { isNewestFirst: true });
@@ -353,7 +353,7 @@ describe('a reader of the newest first', () => {
     assert.equal(new Set(follower.seconds).size, follower.seconds.length);
   });
 
-  test('has what was missed in several outages, and remembers few of them', async (t) => {
+  test('a reader of the newest first has what was missed in several outages, and remembers few of them', async (t) => {
     const engine = started(t, { limits: { ...LIMITS_OF_SOME, changeOwedRanges: 3 } });
     const series = engine.addSeries('float');
     const follower = new Follower(engine, { isNewestFirst: true });
@@ -370,7 +370,7 @@ describe('a reader of the newest first', () => {
     assert.equal(follower.position.owed, undefined);
   });
 
-  test('has what comes now before the whole store, too', async (t) => {
+  test('a reader of the newest first has what comes now before the whole store, too', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.write(rising(series, TODAY_S - 2 * DAY_S, 100));
@@ -387,7 +387,7 @@ describe('a reader of the newest first', () => {
 });
 
 describe('the directory of changes', () => {
-  test('comes back as it was written', () => {
+  test('the directory of changes comes back as it was written', () => {
     const stretches = [
       { seriesId: 1, firstS: 5, lastS: 9, count: 4 },
       { seriesId: 700, firstS: 1_700_000_000, lastS: 1_700_086_399, count: 86_400 },

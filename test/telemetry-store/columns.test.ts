@@ -164,7 +164,7 @@ describe('a block', () => {
     );
   });
 
-  test('is refused when one byte is wrong or it belongs to another series', () => {
+  test('a block is refused when one byte is wrong or it belongs to another series', () => {
     const samples = new Samples('number');
     for (let index = 0; index < 500; index++) samples.push(index * 10, Math.sin(index));
     const block = encodeBlock(7, samples, 0, samples.count);
@@ -178,7 +178,7 @@ describe('a block', () => {
     );
   });
 
-  test('is refused for any random bytes, never taken and never endless', () => {
+  test('a block is refused for any random bytes, never taken and never endless', () => {
     assertProperty(
       property(uint8Array({ maxLength: 200 }), (bytes) => {
         assert.throws(() => decodeBlock(7, Buffer.from(bytes), new Samples('text')), DamagedBlockError);
@@ -204,7 +204,7 @@ describe('a part', () => {
     { kind: 'boolean', values: array(constantFrom(0, 1), { minLength: 1, maxLength: 40 }) },
   ] as const;
 
-  test('has the minute cells of its samples, and its samples as a block has them', () => {
+  test('a part has the minute cells of its samples, and its samples as a block has them', () => {
     for (const { kind, values } of forms)
       assertProperty(
         property(dense, values, nat(99), (times, picked, from) => {
@@ -229,7 +229,7 @@ describe('a part', () => {
       );
   });
 
-  test('has no cells of texts, nor of samples that are few in each minute', () => {
+  test('a part has no cells of texts, nor of samples that are few in each minute', () => {
     const words = new Samples('text');
     const seldom = new Samples('number');
     for (let index = 0; index < 600; index++) {
@@ -244,7 +244,7 @@ describe('a part', () => {
     }
   });
 
-  test('is refused when one byte is wrong, by who reads its samples and by who reads its cells', () => {
+  test('a part is refused when one byte is wrong, by who reads its samples and by who reads its cells', () => {
     const samples = new Samples('number');
     for (let index = 0; index < 500; index++) samples.push(index, Math.sin(index));
     const part = encodePart(7, samples, 0, samples.count);

@@ -26,7 +26,7 @@ describe('a damaged block', () => {
       "UPDATE telemetry_block SET data = CAST(substr(data, 1, 40) || x'ff' || substr(data, 42) AS BLOB) WHERE resolution_s = 1 AND day = ?",
     ],
   ] as const)
-    test(`costs that block, is reported and skipped: ${what}`, async (t) => {
+    test(`a damaged block costs that block, is reported and skipped: ${what}`, async (t) => {
       const engine = startEngine({ folder: temporaryFolder(t) });
       t.after(() => engine.close());
       const series = engine.addSeries('float');
@@ -57,7 +57,7 @@ describe('a damaged block', () => {
     assert.equal(countRows(engine, series, 1, TODAY_S, TODAY_S + 10), 1);
   });
 
-  test('costs the records up to the next key record in the journal', async (t) => {
+  test('a damaged block costs the records up to the next key record in the journal', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
@@ -104,7 +104,7 @@ describe('an answer', () => {
       assert.deepEqual(rowsOf(seen), [`${TODAY_S},0,text 0,0`, `${TODAY_S + 1},1,text 1,1`]);
     });
 
-  test('is whole while a sealing is at work, after one that was broken off, and after it', async (t) => {
+  test('an answer is whole while a sealing is at work, after one that was broken off, and after it', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const types = ['float', 'integer', 'boolean', 'string'] as const;
@@ -144,7 +144,7 @@ describe('an answer', () => {
     isWhole();
   });
 
-  test('has nothing of a device that is deleted while it is read', async (t) => {
+  test('an answer has nothing of a device that is deleted while it is read', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('string');
@@ -160,7 +160,7 @@ describe('an answer', () => {
 });
 
 describe('the size of the file', () => {
-  test('stays below its limit whatever is written, by removing the oldest', async (t) => {
+  test('the size of the file stays below its limit whatever is written, by removing the oldest', async (t) => {
     const sizeMaxBytes = 1.5 * 1_048_576;
     const limits = { openSamples: 10_000 };
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sizeMaxBytes }, limits });
@@ -275,7 +275,7 @@ describe('the size of the file', () => {
 });
 
 describe('a full disk', () => {
-  test('is reported, loses nothing, and heals itself when there is room', async (t) => {
+  test('a full disk is reported, loses nothing, and heals itself when there is room', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), limits: { openSamples: 100 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');
@@ -292,7 +292,7 @@ describe('a full disk', () => {
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
   });
 
-  test('costs no day of the history when others filled it, however often it is tried', async (t) => {
+  test('a full disk costs no day of the history when others filled it, however often it is tried', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), limits: { openSamples: 100 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');

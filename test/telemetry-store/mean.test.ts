@@ -43,7 +43,7 @@ describe('the mean', () => {
     );
   });
 
-  test('is never below the least or above the greatest sample', () => {
+  test('the mean is never below the least or above the greatest sample', () => {
     fc.assert(
       fc.property(fc.array(numbers, { minLength: 1, maxLength: 200 }), (values) => {
         for (const mean of meansOf(values) as number[])

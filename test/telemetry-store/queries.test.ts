@@ -26,7 +26,7 @@ function createHarness() {
 }
 
 describe('queries', () => {
-  test('are refused when too many wait, and go on one after the other', async () => {
+  test('queries are refused when too many wait, and go on one after the other', async () => {
     const { ask, queries, started } = createHarness();
     const answers = Array.from({ length: queriesAtOnce + queriesWaiting }, () => ask());
     await settle();
@@ -43,7 +43,7 @@ describe('queries', () => {
     await Promise.all(answers);
   });
 
-  test('give their place away when the caller leaves while they wait', async () => {
+  test('queries give their place away when the caller leaves while they wait', async () => {
     const { ask, queries, started } = createHarness();
     const running = Array.from({ length: queriesAtOnce }, () => ask());
     const leaving = new AbortController();
@@ -56,7 +56,7 @@ describe('queries', () => {
     await Promise.all(running);
   });
 
-  test('are cancelled in the store when the caller leaves', async () => {
+  test('queries are cancelled in the store when the caller leaves', async () => {
     const { ask, queries, posted, started } = createHarness();
     const leaving = new AbortController();
     const answer = ask(leaving.signal);
@@ -71,7 +71,7 @@ describe('queries', () => {
     );
   });
 
-  test('end with an error when the store fails or is restarted', async () => {
+  test('queries end with an error when the store fails or is restarted', async () => {
     const { ask, queries, started } = createHarness();
     const failed = ask();
     const cut = ask();

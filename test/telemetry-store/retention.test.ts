@@ -84,7 +84,7 @@ describe('retention', () => {
     assert.equal(countRows(engine, series, 60, TODAY_S - 8 * DAY_S, TODAY_S) / 1_440, 8);
   });
 
-  test('is shorter for single attributes when asked', async (t) => {
+  test('retention is shorter for single attributes when asked', async (t) => {
     const policy = { sampleDays: 5, sampleDaysOf: { noisy: 1 } };
     const engine = startEngine({ folder: temporaryFolder(t), policy });
     t.after(() => engine.close());

@@ -93,7 +93,7 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
   });
 
-  test('goes on without a part of the journal that the disk has refused for long', async (t) => {
+  test('the thread of the store goes on without a part of the journal that the disk has refused for long', async (t) => {
     const { devices, send, query, clock, folder, lines, restart } = await startTelemetry(t);
     const device = devices.add('meter', MANIFEST);
     await send(device, { timestamp: NOW_S, count: 0 });
@@ -117,7 +117,7 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
   });
 
-  test('ends at once in the middle of its maintenance, which goes on after the next start', async (t) => {
+  test('the thread of the store ends at once in the middle of its maintenance, which goes on after the next start', async (t) => {
     const { devices, telemetry, query, restart, folder, clock } = await startTelemetry(t);
     devices.add('meter', MANIFEST);
     const days = Array.from({ length: DAYS }, (_, day) => NOW_S - (DAYS - day) * 86_400);

@@ -112,14 +112,14 @@ describe('a value template', () => {
     [`{{ ${'not '.repeat(100)}1 }}`, /nested too deep/],
     ['x'.repeat(5_000), /more than 4096 characters/],
   ] as const)
-    test(`is refused: ${template.slice(0, 60)}`, () => {
+    test(`a value template is refused: ${template.slice(0, 60)}`, () => {
       assert.throws(
         () => readValueTemplate(template),
         (error: unknown) => error instanceof TemplateFault && fault.test(error.message),
       );
     });
 
-  test('has no value for a message that is no JSON, when it needs JSON', () => {
+  test('a value template has no value for a message that is no JSON, when it needs JSON', () => {
     assert.equal(readValueTemplate('{{ value_json.a | is_defined }}')('offline'), undefined);
     assert.equal(readValueTemplate('{{ value }}')('offline'), 'offline');
   });
@@ -135,7 +135,7 @@ describe('a value template', () => {
     assert.equal(readValueTemplate("{{ value | replace('x', value) }}")('x'.repeat(10_000)), undefined);
   });
 
-  test('ends and never fails otherwise, whatever its text', () => {
+  test('a value template ends and never fails otherwise, whatever its text', () => {
     const piece = fc.constantFrom(
       '{{',
       '}}',

@@ -107,7 +107,7 @@ describe('the gateway as a device', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('is not ready before its start, and says what does not work after it', (t) => {
+  test('the gateway as a device is not ready before its start, and says what does not work after it', (t) => {
     const { appliance, box } = start(t);
     const codes = () => appliance.faults().map(({ code }) => code);
     assert.deepEqual(codes(), ['starting']);
@@ -133,7 +133,7 @@ describe('the gateway as a device', () => {
     assert.deepEqual(codes(), ['starting']);
   });
 
-  test('goes on when the box cannot be measured once, and says so once an hour', async (t) => {
+  test('the gateway as a device goes on when the box cannot be measured once, and says so once an hour', async (t) => {
     const { appliance, clock, lines, told, box } = start(t);
     appliance.start();
     box.fails = true;
@@ -145,7 +145,7 @@ describe('the gateway as a device', () => {
     assert.equal(told.length, 2);
   });
 
-  test('is measured while its disk tells nothing, and says that it does not', async (t) => {
+  test('the gateway as a device is measured while its disk tells nothing, and says that it does not', async (t) => {
     const { appliance, clock, told, box } = start(t);
     appliance.start();
     box.load = { ...LOAD, disk: undefined };

@@ -65,7 +65,7 @@ function start(
 }
 
 describe('an entry of the audit trail', () => {
-  test('is on disk before the change is answered', async (t) => {
+  test('an entry of the audit trail is on disk before the change is answered', async (t) => {
     const { record, operations } = start(t);
     await record('update_site');
     assert.deepEqual(operations(), ['update_site']);
@@ -83,7 +83,7 @@ describe('an entry of the audit trail', () => {
     assert.equal(audit.lastDoneMs('create_backup'), doneMs);
   });
 
-  test('costs no sync of its own for a refusal', async (t) => {
+  test('an entry of the audit trail costs no sync of its own for a refusal', async (t) => {
     const { clock, record, operations } = start(t);
     await record('update_site', 403);
     assert.deepEqual(operations(), []);
@@ -91,7 +91,7 @@ describe('an entry of the audit trail', () => {
     assert.deepEqual(operations(), ['update_site']);
   });
 
-  test('does not hold up the answer when the disk takes no data, and is written once it does', async (t) => {
+  test('an entry of the audit trail does not hold up the answer when the disk takes no data, and is written once it does', async (t) => {
     const { clock, database, record, operations } = start(t);
     database
       .prepare(`CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -103,7 +103,7 @@ describe('an entry of the audit trail', () => {
     assert.deepEqual(operations(), ['update_site']);
   });
 
-  test('is dropped and counted when too many wait for the disk', async (t) => {
+  test('an entry of the audit trail is dropped and counted when too many wait for the disk', async (t) => {
     const { database, metrics, record } = start(t, { waiting: 2 });
     database
       .prepare(`CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -112,7 +112,7 @@ describe('an entry of the audit trail', () => {
     assert.match(await metrics.text(), /gateway_audit_dropped_total\{reason="disk"\} 1/);
   });
 
-  test('is kept for some of a flood of refusals, and the others are counted; changes are all kept', async (t) => {
+  test('an entry of the audit trail is kept for some of a flood of refusals, and the others are counted; changes are all kept', async (t) => {
     const { audit, clock, metrics, record, operations } = start(t);
     const { refusalsOfOne, refusalSummaryIntervalMs } = LIMITS.audit;
     for (let count = 0; count < refusalsOfOne + 5; count++) await record('login', 403);
@@ -128,7 +128,7 @@ describe('an entry of the audit trail', () => {
     assert.equal(others.length, refusalsOfOne + 1, 'told once');
   });
 
-  test('is not hidden by a flood of refusals of another address or person', async (t) => {
+  test('an entry of the audit trail is not hidden by a flood of refusals of another address or person', async (t) => {
     const { audit, clock, operations } = start(t, { refusalSubjects: 20, refusalBurst: 12 });
     const refused = (operation: string, remoteAddress: string, rateKey?: string): Promise<void> =>
       audit.record({
@@ -156,7 +156,7 @@ describe('an entry of the audit trail', () => {
     assert.equal(single + counted.reduce((sum, count) => sum + count, 0), 1_503, 'none is forgotten');
   });
 
-  test('is written for a rule with the next commit, and its refusals hide nobody else', async (t) => {
+  test('an entry of the audit trail is written for a rule with the next commit, and its refusals hide nobody else', async (t) => {
     const { audit, clock, record, operations } = start(t, { refusalsOfOne: 2 });
     const act = (kind: 'rule' | 'device', operation: string, status = 200): void =>
       audit.recordAction({ origin: { kind, id: kind, name: kind }, operation, target: {}, status });
@@ -170,7 +170,7 @@ describe('an entry of the audit trail', () => {
     assert.deepEqual(operations(), ['update_site', 'mqtt_login', 'failed_2', 'failed_1', 'did']);
   });
 
-  test('is written for a local command beside the others', async (t) => {
+  test('an entry of the audit trail is written for a local command beside the others', async (t) => {
     const { audit, clock, database } = start(t);
     createLocalAudit({ database, clock })('admin_create_token', { token_id: '1' });
     assert.deepEqual(audit.list({ origin: 'local' }, 10, 0).entries, [

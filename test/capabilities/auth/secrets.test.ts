@@ -10,7 +10,7 @@ import { startAuth } from './support.ts';
 const TYPED: Record<string, string[]> = { '0': ['0', 'O', 'o'], '1': ['1', 'I', 'i', 'L', 'l'] };
 
 describe('a claim code', () => {
-  test('is the same however it is typed', () => {
+  test('a claim code is the same however it is typed', () => {
     const bytes = uint8Array({ minLength: 12, maxLength: 12 });
     const gaps = array(constantFrom('', ' ', '-', '  ', '\t', ' - '), { minLength: 12, maxLength: 12 });
     assertProperty(
@@ -43,12 +43,12 @@ describe('a claim code', () => {
 });
 
 describe('a token', () => {
-  test('has 256 random bits in letters that every header and query can carry', () => {
+  test('a token has 256 random bits in letters that every header and query can carry', () => {
     assert.match(newTokenText(randomBytes), /^gw_[\w-]{43}$/);
     assert.notEqual(newTokenText(randomBytes), newTokenText(randomBytes));
   });
 
-  test('belongs to nobody if it was never issued, whatever its text', (t) => {
+  test('a token belongs to nobody if it was never issued, whatever its text', (t) => {
     const { auth } = startAuth(t);
     auth.tokens.create({ name: 'x', role: 'OWNER' });
     assertProperty(

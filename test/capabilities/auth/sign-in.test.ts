@@ -54,7 +54,7 @@ async function timed({ clock, hashing }: AuthSetup, attempt: Promise<string>): P
 }
 
 describe('failed logins', () => {
-  test('wait longer each time, up to a limit, and the right password still gets in', async (t) => {
+  test('failed logins wait longer each time, up to a limit, and the right password still gets in', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     const waits: number[] = [];
@@ -68,14 +68,14 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn('wrong')), ['access_denied', 0]);
   });
 
-  test('do not delay another address', async (t) => {
+  test('failed logins do not delay another address', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     for (let attempt = 0; attempt < 5; attempt++) await timed(setup, logIn('wrong', '10.0.0.66'));
     assert.deepEqual(await timed(setup, logIn(PASSWORD, '10.0.0.1')), ['INSTALLER', 0]);
   });
 
-  test('are forgotten after a while', async (t) => {
+  test('failed logins are forgotten after a while', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     for (let attempt = 0; attempt < 6; attempt++) await timed(setup, logIn('wrong'));
@@ -83,7 +83,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn('wrong')), ['access_denied', 0]);
   });
 
-  test('are refused when too many of one address wait', async (t) => {
+  test('failed logins are refused when too many of one address wait', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     for (let attempt = 0; attempt < 4; attempt++) await timed(setup, logIn('wrong'));
@@ -92,7 +92,7 @@ describe('failed logins', () => {
     for (const attempt of waiting) assert.equal((await timed(setup, attempt))[0], 'access_denied');
   });
 
-  test('leave no place taken when their caller goes away', async (t) => {
+  test('failed logins leave no place taken when their caller goes away', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     for (let attempt = 0; attempt < 4; attempt++) await timed(setup, logIn('wrong'));
@@ -105,7 +105,7 @@ describe('failed logins', () => {
     assert.equal((await timed(setup, logIn(PASSWORD)))[0], 'INSTALLER');
   });
 
-  test('are remembered for a bounded number of addresses', async (t) => {
+  test('failed logins are remembered for a bounded number of addresses', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, addresses: 2 } });
     const logIn = await withUser(setup);
     for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3'])
@@ -113,7 +113,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn('wrong', '10.0.0.1')), ['access_denied', 0]);
   });
 
-  test('at one account are not forgiven by a login to another', async (t) => {
+  test('failed logins at one account are not forgiven by a login to another', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     await setup.auth.users.create('mallory', 'READONLY', PASSWORD);
@@ -126,7 +126,7 @@ describe('failed logins', () => {
     assert.deepEqual(waits, [0, 0, 0, 1, 2, 4, 8]);
   });
 
-  test('are slowed down from many addresses at one account, whether or not the account exists', async (t) => {
+  test('failed logins are slowed down from many addresses at one account, whether or not the account exists', async (t) => {
     const setup = startAuth(t);
     await withUser(setup);
     for (const name of ['anna', 'nobody']) {
@@ -156,7 +156,7 @@ describe('failed logins', () => {
     for (const attempt of waiting) await timed(setup, attempt);
   });
 
-  test('at an account wait in a bounded number of places, one for each address', async (t) => {
+  test('failed logins at an account wait in a bounded number of places, one for each address', async (t) => {
     const setup = startAuth(t, {
       limits: { ...CHEAP, accountFailuresWithoutDelay: 1, attemptsPerAccount: 2 },
     });
@@ -169,7 +169,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn(PASSWORD, '10.0.0.3')), ['INSTALLER', 1]);
   });
 
-  test('do not take the places for hashes from people at addresses of theirs', async (t) => {
+  test('failed logins do not take the places for hashes from people at addresses of theirs', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1, hashesWaitingKnown: 1 } });
     const logIn = await withUser(setup);
     await logIn(PASSWORD, '10.0.0.1');
@@ -179,7 +179,7 @@ describe('failed logins', () => {
     await making;
   });
 
-  test('count the same when the current password is guessed for a new one, from wherever', async (t) => {
+  test('failed logins count the same when the current password is guessed for a new one, from wherever', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, accountFailuresWithoutDelay: 2 } });
     const anna = await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
     const change = async (current: string, from: string): Promise<string> => {
@@ -194,7 +194,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, change(PASSWORD, '10.0.0.4')), ['INSTALLER', 1]);
   });
 
-  test('are refused when too many hashes wait', async (t) => {
+  test('failed logins are refused when too many hashes wait', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1 } });
     const logIn = await withUser(setup);
     const making = setup.auth.users.create('ben', 'USER', PASSWORD);
@@ -203,7 +203,7 @@ describe('failed logins', () => {
     assert.equal(await logIn(PASSWORD), 'INSTALLER');
   });
 
-  test('are slowed down at a claim too', async (t) => {
+  test('failed logins are slowed down at a claim too', async (t) => {
     const setup = startAuth(t);
     const { signIn, claim: kept } = setup.auth;
     const claim = (code: string) => outcome(signIn.claim(caller(), code, 'anna', PASSWORD));
@@ -213,7 +213,7 @@ describe('failed logins', () => {
 });
 
 describe('a password', () => {
-  test('is stored as argon2id with the cost of the limits, differently each time', async (t) => {
+  test('a password is stored as argon2id with the cost of the limits, differently each time', async (t) => {
     const { auth, database } = startAuth(t, { limits: { ...CHEAP, argon2MemoryKib: 128, argon2Passes: 3 } });
     await auth.users.create('anna', 'USER', PASSWORD);
     await auth.users.create('ben', 'USER', PASSWORD);
@@ -225,7 +225,7 @@ describe('a password', () => {
     assert.notEqual(rows[0]?.password_hash, rows[1]?.password_hash);
   });
 
-  test('costs whoever guesses it 19 MiB and two passes', async (t) => {
+  test('a password costs whoever guesses it 19 MiB and two passes', async (t) => {
     const { auth, database } = startAuth(t, { limits: LIMITS.auth });
     await auth.users.create('anna', 'USER', PASSWORD);
     const row = database
@@ -234,7 +234,7 @@ describe('a password', () => {
     assert.match(row?.hash ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
 
-  test('still fits when it was hashed at another cost', async (t) => {
+  test('a password still fits when it was hashed at another cost', async (t) => {
     const setup = startAuth(t);
     await withUser(setup);
     const dearer = startAuth(t, { limits: { ...CHEAP, argon2Passes: 2 } });
@@ -245,14 +245,14 @@ describe('a password', () => {
     assert.equal(await outcome(dearer.auth.signIn.logIn(caller(), 'anna', PASSWORD)), 'INSTALLER');
   });
 
-  test('is the same however its characters were composed', async (t) => {
+  test('a password is the same however its characters were composed', async (t) => {
     const { auth } = startAuth(t);
     await auth.users.create('anna', 'USER', 'm\u00fcnchen-s\u00fcd');
     const attempt = auth.signIn.logIn(caller(), 'anna', 'mu\u0308nchen-su\u0308d');
     assert.equal(await outcome(attempt), 'USER');
   });
 
-  test('lets nobody in after access was reset', async (t) => {
+  test('a password lets nobody in after access was reset', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     setup.open().resetAccess({ revokeTokens: false });
@@ -263,7 +263,7 @@ describe('a password', () => {
 describe('the claim code', () => {
   const fileOf = ({ dataDir }: AuthSetup): string => join(dataDir, 'claim-code');
 
-  test('stays the same over a restart, and is made anew when its file is lost or changed', (t) => {
+  test('the claim code stays the same over a restart, and is made anew when its file is lost or changed', (t) => {
     const setup = startAuth(t);
     const code = setup.auth.claim.code();
     setup.open().start();
@@ -281,7 +281,7 @@ describe('the claim code', () => {
     }
   });
 
-  test('is gone once an installer has a password, whoever made the installer', async (t) => {
+  test('the claim code is gone once an installer has a password, whoever made the installer', async (t) => {
     const setup = startAuth(t);
     await setup.auth.users.create('ben', 'OWNER', PASSWORD);
     assert.deepEqual([setup.auth.claim.isClaimed(), existsSync(fileOf(setup))], [false, true]);
@@ -319,7 +319,7 @@ describe('the claim code', () => {
       }
   });
 
-  test('is the same with what an editor adds to its file', (t) => {
+  test('the claim code is the same with what an editor adds to its file', (t) => {
     const setup = startAuth(t);
     const code = setup.auth.claim.code() ?? '';
     for (const text of [`\uFEFF${code}\r\n`, `  ${code.toLowerCase()}\n\n`]) {
@@ -330,7 +330,7 @@ describe('the claim code', () => {
     }
   });
 
-  test('is reported and opens nothing when it cannot be kept; the start goes on, and it comes when there is room', async (t) => {
+  test('the claim code is reported and opens nothing when it cannot be kept; the start goes on, and it comes when there is room', async (t) => {
     const setup = startAuth(t);
     const file = fileOf(setup);
     const former = readFileSync(file, 'utf8');
@@ -369,7 +369,7 @@ describe('the claim code', () => {
     assert.deepEqual([user.id, user.name, user.role], [ben.id, 'ben', 'INSTALLER']);
   });
 
-  test('is in no line of the log', (t) => {
+  test('the claim code is in no line of the log', (t) => {
     const setup = startAuth(t);
     assert.ok(!JSON.stringify(setup.lines).includes(setup.auth.claim.code() ?? '-'));
   });

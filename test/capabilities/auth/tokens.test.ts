@@ -8,7 +8,7 @@ import { CHEAP, startAuth } from './support.ts';
 const HOUR_MS = 3_600_000;
 
 describe('an access token', () => {
-  test('belongs to nobody when it is garbage, empty or in another case', (t) => {
+  test('an access token belongs to nobody when it is garbage, empty or in another case', (t) => {
     const { auth } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     for (const wrong of ['', 'x', text.toLowerCase(), `${text} `, text.slice(0, -1), '\0', '§'])
@@ -58,7 +58,7 @@ describe('an access token', () => {
     auth.tokens.createFor(session, request);
   });
 
-  test('is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {
+  test('an access token is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {
     const { auth } = startAuth(t, { limits: { ...CHEAP, tokensPerPerson: 3, tokens: 7 } });
     const request = { name: 'x', role: 'READONLY' } as const;
     const anna = await auth.users.create('anna', 'USER', 'correct horse');
@@ -91,7 +91,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
-  test('is reported once, within a second, when another process revoked it', async (t) => {
+  test('an access token is reported once, within a second, when another process revoked it', async (t) => {
     const { auth, clock, ended, open } = startAuth(t);
     const other = open();
     const { record } = other.tokens.create({ name: 'x', role: 'OWNER' });
@@ -104,7 +104,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.all().length, 0);
   });
 
-  test('is reported after use when another process made and revoked it within that second', async (t) => {
+  test('an access token is reported after use when another process made and revoked it within that second', async (t) => {
     const { auth, clock, ended, open } = startAuth(t);
     const other = open();
     const [used, unused] = ['x', 'y'].map((name) => other.tokens.create({ name, role: 'OWNER' }));
@@ -114,7 +114,7 @@ describe('an access token', () => {
     assert.deepEqual(ended, [used?.record.id]);
   });
 
-  test('is reported when it expires', async (t) => {
+  test('an access token is reported when it expires', async (t) => {
     const { auth, clock, ended } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
     await clock.advance(HOUR_MS - 1);
@@ -279,7 +279,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.get(record.id)?.lastUsedAtMs, nowMs);
   });
 
-  test('is one of a bounded number', (t) => {
+  test('an access token is one of a bounded number', (t) => {
     const { auth } = startAuth(t, { limits: { ...CHEAP, tokens: 2 } });
     const make = () => auth.tokens.create({ name: 'x', role: 'OWNER' });
     make();

@@ -7,7 +7,7 @@ import { CHEAP, startAuth } from './support.ts';
 const PASSWORD = 'correct horse';
 
 describe('users', () => {
-  test('are a bounded number', async (t) => {
+  test('users are a bounded number', async (t) => {
     const { auth } = startAuth(t, { limits: { ...CHEAP, users: 1 } });
     await auth.users.create('anna', 'USER', PASSWORD);
     await assert.rejects(
@@ -16,7 +16,7 @@ describe('users', () => {
     );
   });
 
-  test('exist once when two of one name are made at the same moment', async (t) => {
+  test('users exist once when two of one name are made at the same moment', async (t) => {
     const { auth } = startAuth(t);
     const results = await Promise.allSettled(
       ['anna', 'Anna'].map((name) => auth.users.create(name, 'USER', PASSWORD)),

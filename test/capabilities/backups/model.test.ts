@@ -69,23 +69,23 @@ describe('a backup is due', () => {
 });
 
 describe('backups are overdue', () => {
-  test('never without a schedule', () => {
+  test('backups are never overdue without a schedule', () => {
     assert.equal(isOverdue(plan({ schedule: 'OFF' }), undefined, at('20T00:00')), false);
   });
 
-  test('when the last good one is older than the plan allows, and not before', () => {
+  test('backups are overdue when the last good one is older than the plan allows, and not before', () => {
     const last = good(at('10T02:15'));
     assert.equal(isOverdue(plan({}), last, at('10T02:15') + 3 * DAY), false);
     assert.equal(isOverdue(plan({}), last, at('10T02:15') + 3 * DAY + 1), true);
   });
 
-  test('when the last try failed and the last good one is of a clock that was ahead', () => {
+  test('backups are overdue when the last try failed and the last good one is of a clock that was ahead', () => {
     const ahead = good(at('20T02:15'));
     assert.equal(isOverdue(plan({}), ahead, at('10T02:15')), false);
     assert.equal(isOverdue(plan({}), { ...ahead, fault: 'no stick' }, at('10T02:15')), true);
   });
 
-  test('not sooner after the plan was changed, so that a new plan has its time', () => {
+  test('backups are not overdue right after the plan was changed, so that a new plan has its time', () => {
     assert.equal(isOverdue(plan({ changedAtMs: at('10T00:00') }), undefined, at('12T00:00')), false);
   });
 });

@@ -45,33 +45,33 @@ describe('an archive is refused', () => {
     '..',
     '.',
   ])
-    test(`for the file name ${JSON.stringify(name)}`, async () =>
+    test(`an archive is refused for the file name ${JSON.stringify(name)}`, async () =>
       assert.equal(await problem(await named(name)), `archive: invalid file name ${JSON.stringify(name)}`));
 
-  test('for a file name that is no text', async () =>
+  test('an archive is refused for a file name that is no text', async () =>
     assert.equal(
       await problem(await named(Buffer.from([0x61, 0xff, 0xfe]))),
       'archive: file name "aÿþ" is not valid UTF-8',
     ));
 
-  test('when it is none', async () => {
+  test('an archive is refused when it is none', async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from('manifest'), Buffer.from('PK'), Buffer.alloc(1_000)])
       assert.deepEqual(await readArchive(bytes), { problem: 'file is not a zip archive', isZip: false });
   });
 
-  test('for a link', async () => {
+  test('an archive is refused for a link', async () => {
     const zip = await zipOf({ 'manifest.yml': '/etc/passwd' });
     const mode = 0o120777 << 16;
     const link = patched(zip, CENTRAL, 38, [0, 0, (mode >>> 16) & 0xff, (mode >>> 24) & 0xff]);
     assert.equal(await problem(link), 'archive: "manifest.yml" is a link');
   });
 
-  test('for an encrypted file', async () => {
+  test('an archive is refused for an encrypted file', async () => {
     const zip = await zipOf({ 'manifest.yml': 'a' });
     assert.equal(await problem(patched(zip, CENTRAL, 8, [1, 8])), 'archive: "manifest.yml" is encrypted');
   });
 
-  test('for an unknown compression', async () => {
+  test('an archive is refused for an unknown compression', async () => {
     const zip = await zipOf({ 'manifest.yml': 'a' });
     assert.equal(
       await problem(patched(zip, CENTRAL, 10, [99])),
@@ -79,7 +79,7 @@ describe('an archive is refused', () => {
     );
   });
 
-  test('for two files of one name, also when only their spelling differs', async () => {
+  test('an archive is refused for two files of one name, also when only their spelling differs', async () => {
     const zip = await zipOf({ 'a\u0301.lua': '1', 'xx.lua': '2' });
     const same = Buffer.from('\u00e1.lua');
     const copy = Buffer.from(zip);
@@ -90,21 +90,21 @@ describe('an archive is refused', () => {
     assert.equal(await problem(copy), 'archive: duplicate file name "á.lua"');
   });
 
-  test('for more entries than allowed', async () => {
+  test('an archive is refused for more entries than allowed', async () => {
     const files = Object.fromEntries(
       Array.from({ length: LIMITS.blueprints.entries + 1 }, (_, index) => [`f${index}`, '']),
     );
     assert.equal(await problem(await zipOf(files)), 'archive: more than 2000 entries');
   });
 
-  test('for a size that unpacking would exceed, before anything is unpacked', async () => {
+  test('an archive is refused for a size that unpacking would exceed, before anything is unpacked', async () => {
     const zeros = Buffer.alloc(30 * 1_048_576);
     const zip = await zipOf({ a: zeros, b: zeros, c: zeros, d: zeros });
     assert.ok(zip.length < 200_000);
     assert.equal(await problem(zip), 'archive: unpacked size exceeds 100 MiB');
   });
 
-  test('for a file that is larger than it says', async () => {
+  test('an archive is refused for a file that is larger than it says', async () => {
     const zip = await zipOf({ 'manifest.yml': 'a'.repeat(5_000) });
     assert.match(
       (await problem(patched(zip, CENTRAL, 24, [10, 0, 0, 0]))) ?? '',
@@ -112,7 +112,7 @@ describe('an archive is refused', () => {
     );
   });
 
-  test('for a wrong checksum', async () => {
+  test('an archive is refused for a wrong checksum', async () => {
     const zip = await zipOf({ 'manifest.yml': 'a' });
     assert.equal(
       await problem(patched(zip, CENTRAL, 16, [1, 2, 3, 4])),
@@ -120,7 +120,7 @@ describe('an archive is refused', () => {
     );
   });
 
-  test('when it is cut off anywhere', async () => {
+  test('an archive is refused when it is cut off anywhere', async () => {
     const zip = await zipOf({ 'manifest.yml': 'a: 1\n'.repeat(50), 'main.lua': 'return 1' });
     for (let length = 0; length < zip.length; length += 7)
       assert.notEqual(await problem(zip.subarray(0, length)), undefined, `${length} bytes`);
@@ -140,7 +140,7 @@ describe('an archive of another system is read', () => {
     assert.deepEqual([...(await read(zip)).keys()].toSorted(), ['lua/main.lua', 'manifest.yml']);
   });
 
-  test('without the files that systems add, which count as no folder beside the top one', async () => {
+  test('an archive of another system is read without the files that systems add, which count as no folder beside the top one', async () => {
     const zip = await zipOf({
       'pump/manifest.yml': 'a: 1',
       'pump/Thumbs.db': 'x',
@@ -191,7 +191,7 @@ describe('an archive is read', () => {
     assert.deepEqual(files?.get('a/b.bin'), bytes);
   });
 
-  test('without what other tools add', async () => {
+  test('an archive is read without the files that other tools add', async () => {
     const zip = await zipOf({
       'manifest.yml': '',
       '__MACOSX/manifest.yml': '',
@@ -201,7 +201,7 @@ describe('an archive is read', () => {
     assert.deepEqual(await paths(zip), ['b.lua', 'manifest.yml']);
   });
 
-  test('without one common top folder', async () => {
+  test('an archive is read without one common top folder', async () => {
     assert.deepEqual(await paths(await zipOf({ 'top/manifest.yml': '', 'top/a/b.lua': '' })), [
       'a/b.lua',
       'manifest.yml',
@@ -220,7 +220,7 @@ describe('an archive is read', () => {
     assert.equal(files?.get('movie.mp4'), null);
   });
 
-  test('when its entries are stored without compression', async () => {
+  test('an archive is read when its entries are stored without compression', async () => {
     // A stored entry is what deflate makes of bytes that do not compress: both must come back.
     const noise = deflateRawSync(Buffer.from('abc'.repeat(10)));
     const { files } = await readArchive(await zipOf({ 'a.bin': noise }));
@@ -246,7 +246,7 @@ describe('an archive without a manifest in its place', () => {
     ['with nothing like it', ['a.txt'], ''],
   ];
   for (const [title, names, cure] of rows)
-    test(`is refused with the cure: ${title}`, () => {
+    test(`an archive without a manifest in its place is refused with the cure: ${title}`, () => {
       const files = new Map(names.map((name) => [name, Buffer.from('a: 1')]));
       const { problems } = compileFiles(files, catalogueOf(new Map()));
       assert.deepEqual(problems, [`missed file manifest.yml${cure}`]);

@@ -35,7 +35,7 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.configuration['g']?.parameters['p']?.json_schema, { type: 'object' });
   });
 
-  test('has enums of telemetry in both forms, in author order, every item named and coloured', () => {
+  test('the compiled manifest has enums of telemetry in both forms, in author order, every item named and coloured', () => {
     const { manifest } = compiled(
       attributes(
         '  a: {display_name: A, type: string, enum: [online, strange, fault, odd]}\n' +
@@ -57,7 +57,7 @@ describe('the compiled manifest', () => {
     ]);
   });
 
-  test('has enums of properties in both forms, coloured only by the author', () => {
+  test('the compiled manifest has enums of properties in both forms, coloured only by the author', () => {
     const { manifest } = compiled(
       manifestWith('properties: {p: {display_name: P, type: string, enum: {a: {color: red}, b: {}}}}\n'),
     );
@@ -67,7 +67,7 @@ describe('the compiled manifest', () => {
     ]);
   });
 
-  test('has enums of arguments, responses and parameters in the form of the author only', () => {
+  test('the compiled manifest has enums of arguments, responses and parameters in the form of the author only', () => {
     const { manifest } = compiled(
       manifestWith(
         'command_groups: {g: {display_name: G}}\ncommands:\n  c:\n    display_name: C\n    group: g\n' +
@@ -86,7 +86,7 @@ describe('the compiled manifest', () => {
     assert.deepEqual(command?.response?.['any name'], { type: 'string', enum: ['x'] });
   });
 
-  test('has the telemetry and the alert that every device has', () => {
+  test('the compiled manifest has the telemetry and the alert that every device has', () => {
     const { manifest } = compiled(manifestWith(''));
     const common = { access_level: 'readonly', implements: [], aliases: [] };
     assert.deepEqual(manifest.telemetry, {
@@ -124,7 +124,7 @@ describe('the compiled manifest', () => {
     );
   });
 
-  test('has canonical units, and explains all it uses', () => {
+  test('the compiled manifest has canonical units, and explains all it uses', () => {
     const { manifest } = compiled(
       attributes(
         '  a: {display_name: A, type: float, unit: W.h, auto_scale: [kW.h]}\n' +
@@ -152,14 +152,14 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.units, { l: { symbol: 'lots' }, pct: { symbol: 'points' } });
   });
 
-  test('has implements and aliases as lists', () => {
+  test('the compiled manifest has implements and aliases as lists', () => {
     const { manifest } = compiled(attributes('  a: {display_name: A, type: float, aliases: b}\n'));
     assert.deepEqual(manifest.implements, []);
     assert.deepEqual(manifest.telemetry['a']?.aliases, ['b']);
     assert.deepEqual(manifest.telemetry['a']?.implements, []);
   });
 
-  test('has profiles filled in: closure, references and aliases', () => {
+  test('the compiled manifest has profiles filled in: closure, references and aliases', () => {
     const { manifest } = compiled(
       manifestWith(
         'implements: [sensor.gas.hydrogen, lib.sensor.gas.ppm]\n' +
@@ -192,7 +192,7 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.telemetry['other']?.implements, []);
   });
 
-  test('may refer to a member once for a profile and for a part of it that is listed too', () => {
+  test('the compiled manifest may refer to a member once for a profile and for a part of it that is listed too', () => {
     const { manifest } = compiled(
       manifestWith(
         'implements: [lib.sensor.gas.lel, sensor.hydrogen]\nproperties:\n' +
@@ -208,7 +208,7 @@ describe('the compiled manifest', () => {
     ]);
   });
 
-  test('is judged by the earlier revision of a profile when it conforms to that one', () => {
+  test('the compiled manifest is judged by the earlier revision of a profile when it conforms to that one', () => {
     const { manifest } = compiled(
       manifestWith(
         'implements: energy.power_meter.ac.1_phase\nproperties:\n' +
@@ -259,7 +259,7 @@ describe('the compiled manifest', () => {
     );
   });
 
-  test('has values that aliases and merge keys of YAML stand for', () => {
+  test('the compiled manifest has values that aliases and merge keys of YAML stand for', () => {
     const { manifest } = compiled(
       manifestWith(
         '.base: &base {type: float, unit: V}\ntelemetry:\n  a: {display_name: A, <<: *base}\n  b: &b {display_name: B, <<: *base, unit: A}\n',
@@ -290,7 +290,7 @@ describe('the compiled manifest of the older spec', () => {
     { 'main.lua': 'return 1' },
   );
 
-  test('has the same form under its own spec', () => {
+  test('the compiled manifest of the older spec has the same form under its own spec', () => {
     assert.equal(manifest.blueprint_spec, 'device_compiled/1.0');
     assert.deepEqual(Object.keys(manifest), [
       'blueprint_spec',
@@ -319,7 +319,7 @@ describe('the compiled manifest of the older spec', () => {
     ]);
   });
 
-  test('has alerts as telemetry, but no alert of its own', () => {
+  test('the compiled manifest of the older spec has alerts as telemetry, but no alert of its own', () => {
     assert.equal(manifest.telemetry['alerts']?.type, 'alerts');
     assert.deepEqual(Object.keys(manifest.alerts), ['2760Y']);
   });

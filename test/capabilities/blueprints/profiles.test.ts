@@ -112,7 +112,7 @@ describe('the profiles of the gateway', () => {
     'energy/flywheel.yml': `${HEAD}telemetry: {spin: {display_name: S, type: float, unit: rpm}}\n`,
   };
 
-  test('do not take what is no zip, holds no profile or a wrong one, and then change nothing', async (t) => {
+  test('the profiles of the gateway do not take what is no zip, holds no profile or a wrong one, and then change nothing', async (t) => {
     const { blueprints } = startBlueprints(t);
     const before = await blueprints.profiles.zip();
     assert.deepEqual(await codes(blueprints.profiles.upload(Buffer.from('x'))), [
@@ -143,7 +143,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(await blueprints.profiles.zip(), before);
   });
 
-  test('come as one tree of files, which can be uploaded again', async (t) => {
+  test('the profiles of the gateway come as one tree of files, which can be uploaded again', async (t) => {
     const { blueprints } = startBlueprints(t);
     const zip = await blueprints.profiles.zip();
     const { files } = await readArchive(zip);
@@ -153,7 +153,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(await blueprints.profiles.zip(), zip);
   });
 
-  test('are found in the zip of a whole repository, whose hidden folders and other files mean nothing', async (t) => {
+  test('the profiles of the gateway are found in the zip of a whole repository, whose hidden folders and other files mean nothing', async (t) => {
     const { blueprints } = startBlueprints(t);
     await blueprints.profiles.upload(
       await zipOf({
@@ -168,7 +168,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(await blueprints.validate(await zipOf({ 'manifest.yml': usesNew })), []);
   });
 
-  test('can be used by blueprints once uploaded, also after a restart', async (t) => {
+  test('the profiles of the gateway can be used by blueprints once uploaded, also after a restart', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const zip = await zipOf({ 'manifest.yml': usesNew });
     assert.deepEqual(await blueprints.validate(zip), ['implements[0]: unknown profile "energy.flywheel"']);
@@ -192,7 +192,7 @@ describe('the profiles of the gateway', () => {
         .map(({ id, source }) => [id, source]),
     );
 
-  test('stay built in when the download is uploaded unchanged, and published blueprints stay good', async (t) => {
+  test('the profiles of the gateway stay built in when the download is uploaded unchanged, and published blueprints stay good', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const files = await blueprints.profiles.upload(await blueprints.profiles.zip());
     assert.deepEqual(new Set(files.map(({ result }) => result)), new Set(['UNCHANGED']));
@@ -203,7 +203,7 @@ describe('the profiles of the gateway', () => {
     }
   });
 
-  test('keep every revision that was delivered when all of them are uploaded changed', async (t) => {
+  test('the profiles of the gateway keep every revision that was delivered when all of them are uploaded changed', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const { files: tree } = await readArchive(await blueprints.profiles.zip());
     const changed = Object.fromEntries(
@@ -216,7 +216,7 @@ describe('the profiles of the gateway', () => {
         assert.deepEqual(await service.validate(await zipOf({ 'manifest.yml': text })), []);
   });
 
-  test('are told apart, and what each file became is answered', async (t) => {
+  test('the profiles of the gateway are told apart, and what each file became is answered', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const soc = 'lib/energy/battery/soc.yml';
     const mine = `${HEAD}telemetry: {soc: {display_name: S, type: float, unit: '%'}}\n`;
@@ -240,7 +240,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(sources(restart()), { 'energy.flywheel': 'UPLOADED' });
   });
 
-  test('are removed one by one, those that come with the gateway never', async (t) => {
+  test('the profiles of the gateway are removed one by one, those that come with the gateway never', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const before = await blueprints.profiles.zip();
     const soc = 'lib/energy/battery/soc.yml';
@@ -270,7 +270,7 @@ describe('the profiles of the gateway', () => {
     }
   });
 
-  test("keep the name of the vendor's folder, and the folder of a repository is none", async (t) => {
+  test("the profiles of the gateway keep the name of the vendor's folder, and the folder of a repository is none", async (t) => {
     const cases: [path: string, id: string][] = [
       ['acme/flywheel.yml', 'acme.flywheel'],
       ['acme/storage/flywheel.yml', 'acme.storage.flywheel'],
@@ -286,7 +286,7 @@ describe('the profiles of the gateway', () => {
     }
   });
 
-  test('replace those of the same path, keep what they replaced good and leave the others', async (t) => {
+  test('the profiles of the gateway replace those of the same path, keep what they replaced good and leave the others', async (t) => {
     const { blueprints } = startBlueprints(t);
     await blueprints.profiles.upload(
       await zipOf({
@@ -321,7 +321,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(compiled[1], compiled[0]);
   });
 
-  test('are named in the log and left out when a newer program finds them invalid', async (t) => {
+  test('the profiles of the gateway are named in the log and left out when a newer program finds them invalid', async (t) => {
     const { database, lines, restart } = startBlueprints(t);
     database
       .prepare("INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES ('lib/old.yml', 'x: 1', 0)")

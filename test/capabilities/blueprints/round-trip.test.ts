@@ -85,7 +85,7 @@ async function recompiled(
 
 describe('the compiled view, uploaded as a blueprint of its own,', () => {
   for (const [title, files] of Object.entries(BLUEPRINTS))
-    test(`is the same again: ${title}`, async (t) => {
+    test(`the compiled view, uploaded as a blueprint of its own, is the same again: ${title}`, async (t) => {
       const setup = startBlueprints(t);
       const first = await recompiled(setup, files);
       const again = (made: typeof first): Promise<typeof first> =>
@@ -106,7 +106,7 @@ describe('the compiled view, uploaded as a blueprint of its own,', () => {
       assert.deepEqual(second.manifest['implements'], first.manifest['implements']);
     });
 
-  test('needs that: as it comes it is refused, for both specs', async (t) => {
+  test('the compiled view, uploaded as a blueprint of its own, needs that: as it comes it is refused, for both specs', async (t) => {
     const { blueprints } = startBlueprints(t);
     for (const manifest of [manifestWith(''), oldManifestWith('')]) {
       const { id } = await blueprints.upload(await zipOf({ 'manifest.yml': manifest, 'main.lua': '' }));

@@ -12,7 +12,7 @@ const names = readdirSync(SAMPLE_BLUEPRINTS, { withFileTypes: true })
   .map(({ name }) => name);
 
 describe('the sample blueprints', () => {
-  test('are four, and each is in the list', () => {
+  test('the sample blueprints are four, and each is in the list', () => {
     assert.deepEqual(names.sort(), ['http-weather', 'modbus-inverter', 'relay', 'simulated-house']);
     const list = readFileSync(join(SAMPLE_BLUEPRINTS, 'README.md'), 'utf8');
     for (const name of names) assert.ok(list.includes(`\`${name}\``), name);

@@ -30,7 +30,7 @@ async function run(script: string): Promise<unknown> {
 }
 
 describe('a joined script', () => {
-  test('is its only file, byte for byte', () => {
+  test('a joined script is its only file, byte for byte', () => {
     const source = 'local s = "ü\\255"\nreturn s\n';
     assert.equal(scriptOf('file: fw.lua', { 'fw.lua': source }), source);
   });
@@ -182,7 +182,7 @@ describe('modules that a text brings itself', () => {
   for (const [source, names] of cases)
     test(JSON.stringify(source), () => assert.deepEqual(findPreloads(source), names));
 
-  test('are found by a require of any file, and run', async () => {
+  test('modules that a text brings itself are found by a require of any file, and run', async () => {
     const script = scriptOf('dir: .', {
       'main.lua':
         'package.preload["json2"] = function() return { v = 2 } end\nlocal m = require("m")\nreturn m + require("./json2").v',

@@ -65,7 +65,7 @@ describe('upload', () => {
     assert.deepEqual(rows, { n: 0 });
   });
 
-  test('is possible while judging alone has used its share of the thread up', async (t) => {
+  test('upload is possible while judging alone has used its share of the thread up', async (t) => {
     const { validateWorkMsPerMinute } = LIMITS.blueprints;
     const { blueprints, clock } = startBlueprints(t, 'STRICT', validateWorkMsPerMinute * 1.1);
     const zip = await zipOf({ 'manifest.yml': manifestWith('') });
@@ -116,12 +116,12 @@ describe('the lenient check', () => {
     'main.lua: module "net.url" not found',
   ];
 
-  test('is not the usual one', async (t) => {
+  test('the lenient check is not the usual one', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await blueprints.validate(await published()), texts);
   });
 
-  test('is named by a refusal that it would not make, and by no other', async (t) => {
+  test('the lenient check is named by a refusal that it would not make, and by no other', async (t) => {
     const { blueprints } = startBlueprints(t);
     const problemsOf = async (zip: Buffer): Promise<readonly Problem[]> => {
       const error: unknown = await blueprints.upload(zip).catch((reason: unknown) => reason);
@@ -138,7 +138,7 @@ describe('the lenient check', () => {
     assert.ok((await problemsOf(bad)).every((problem) => problem.details === undefined));
   });
 
-  test('is not needed for modules that are perhaps never asked for: they are warnings', async (t) => {
+  test('the lenient check is not needed for modules that are perhaps never asked for: they are warnings', async (t) => {
     const { blueprints, lines } = startBlueprints(t);
     const zip = await zipOf({
       'manifest.yml':
@@ -152,7 +152,7 @@ describe('the lenient check', () => {
     assert.deepEqual(lines.at(-1)?.['warnings'], warnings);
   });
 
-  test('lets unknown profiles, packages and modules pass and names them in the log', async (t) => {
+  test('the lenient check lets unknown profiles, packages and modules pass and names them in the log', async (t) => {
     const { blueprints, lines } = startBlueprints(t, 'LENIENT');
     assert.deepEqual(await blueprints.validate(await published()), []);
     const { id } = await blueprints.upload(await published());
@@ -162,7 +162,7 @@ describe('the lenient check', () => {
     assert.deepEqual(line?.['warnings'], texts);
   });
 
-  test('lets references pass that an unknown profile may imply', async (t) => {
+  test('the lenient check lets references pass that an unknown profile may imply', async (t) => {
     const manifest = manifestWith(
       'implements: sensor.helium\ntelemetry:\n' +
         '  soc: {display_name: S, type: float, unit: "%", implements: lib.energy.battery.soc.battery_soc}\n',
@@ -176,7 +176,7 @@ describe('the lenient check', () => {
     assert.deepEqual(await startBlueprints(t, 'LENIENT').blueprints.validate(zip), []);
   });
 
-  test('still refuses everything else', async (t) => {
+  test('the lenient check still refuses everything else', async (t) => {
     const { blueprints } = startBlueprints(t, 'LENIENT');
     assert.deepEqual(
       await blueprints.validate(await zipOf({ 'manifest.yml': manifestWith('implements: x.y\nfoo: 1\n') })),
@@ -186,7 +186,7 @@ describe('the lenient check', () => {
 });
 
 describe('the zip of a blueprint', () => {
-  test('is refused for an unknown id', async (t) => {
+  test('the zip of a blueprint is refused for an unknown id', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await codesOf(blueprints.zip(NOT_THERE, 'COMPILED')), [
       ['blueprint_not_found', `There is no blueprint "${NOT_THERE}".`],
@@ -212,7 +212,7 @@ describe('the zip of a blueprint', () => {
     assert.equal(files['main.lua'], Buffer.from(blueprints.script(a.id) ?? []).toString());
   });
 
-  test('comes in both views for a built-in blueprint', async (t) => {
+  test('the zip of a blueprint comes in both views for a built-in blueprint', async (t) => {
     const { blueprints } = startBlueprints(t);
     for (const id of Object.values(BUILT_IN_IDS)) {
       const original = await filesIn(await blueprints.zip(id, 'ORIGINAL'));
@@ -235,7 +235,7 @@ describe('unused blueprints', () => {
   const upload = async ({ blueprints }: BlueprintSetup): Promise<string> =>
     (await blueprints.upload(await zipOf({ 'manifest.yml': manifestWith('') }))).id;
 
-  test('stay while a device has them, and built-in ones always', async (t) => {
+  test('unused blueprints stay while a device has them, and built-in ones always', async (t) => {
     const setup = startBlueprints(t);
     const id = await upload(setup);
     addDevice(setup, 'a', id);
@@ -246,7 +246,7 @@ describe('unused blueprints', () => {
     assert.ok(setup.blueprints.require(BUILT_IN_IDS.empty));
   });
 
-  test('go thirty days after the last device gave them up, not before', async (t) => {
+  test('unused blueprints go thirty days after the last device gave them up, not before', async (t) => {
     const setup = startBlueprints(t);
     const id = await upload(setup);
     setup.blueprints.start();
@@ -263,7 +263,7 @@ describe('unused blueprints', () => {
     assert.equal(setup.clock.waiting, 0);
   });
 
-  test('stay when the clock jumps years ahead', async (t) => {
+  test('unused blueprints stay when the clock jumps years ahead', async (t) => {
     const setup = startBlueprints(t);
     const id = await upload(setup);
     setup.blueprints.start();
@@ -273,7 +273,7 @@ describe('unused blueprints', () => {
     await setup.blueprints.stop();
   });
 
-  test('stay for another day when state.db takes nothing, and nothing ends of it', async (t) => {
+  test('unused blueprints stay for another day when state.db takes nothing, and nothing ends of it', async (t) => {
     const { blueprints, clock, database, lines } = startBlueprints(t);
     blueprints.start();
     database.close();
@@ -285,7 +285,7 @@ describe('unused blueprints', () => {
     await blueprints.stop();
   });
 
-  test('beyond the newest hundred go at the next upload', async (t) => {
+  test('unused blueprints beyond the newest hundred go at the next upload', async (t) => {
     const setup = startBlueprints(t);
     const ids: string[] = [];
     for (let index = 0; index <= LIMITS.blueprints.unused; index++) {

@@ -188,7 +188,7 @@ const choices: Example[] = [
 testExamples({ form, choices });
 
 describe('problems', () => {
-  test('come once each, all in one pass, in document order', () => {
+  test('problems come once each, all in one pass, in document order', () => {
     assert.deepEqual(
       problemsOf(
         manifestWith(
@@ -207,14 +207,14 @@ describe('problems', () => {
     );
   });
 
-  test('are cut after two hundred, with the number of the others', () => {
+  test('problems are cut after two hundred, with the number of the others', () => {
     const lines = Array.from({ length: 250 }, (_, index) => `field_number_${index}: 1\n`).join('');
     const problems = problemsOf(manifestWith(lines));
     assert.equal(problems.length, 201);
     assert.equal(problems.at(-1), '... and 50 more');
   });
 
-  test('never come from a missing icon, unknown formats and requirements, unused groups and alerts', () => {
+  test('problems never come from a missing icon, unknown formats and requirements, unused groups and alerts', () => {
     assert.deepEqual(
       problemsOf(
         manifestWith(
@@ -227,7 +227,7 @@ describe('problems', () => {
     );
   });
 
-  test('do not appear in an old blueprint for what only the new spec forbids', () => {
+  test('problems do not appear in an old blueprint for what only the new spec forbids', () => {
     assert.deepEqual(
       problemsOf(
         oldManifestWith(

@@ -198,7 +198,7 @@ const EVERYTHING = {
 } as const;
 
 describe('a command that is sent', () => {
-  test('is on disk as NEW before it is published, then IN_PROGRESS with a STARTED response', async (t) => {
+  test('a command that is sent is on disk as NEW before it is published, then IN_PROGRESS with a STARTED response', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const before: unknown[] = [];
@@ -244,7 +244,7 @@ describe('a command that is sent', () => {
     assert.ok(!JSON.stringify(running.current()).includes('1234'));
   });
 
-  test('may be answered before its publication is reported', async (t) => {
+  test('a command that is sent may be answered before its publication is reported', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -264,7 +264,7 @@ describe('a command that is sent', () => {
     );
   });
 
-  test('ends as TIMEOUT when the publication is never reported', async (t) => {
+  test('a command that is sent ends as TIMEOUT when the publication is never reported', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     bench.publish = () => new Promise(() => undefined);
@@ -310,7 +310,7 @@ describe('a command that is sent', () => {
     assert.equal((await running.ended).state, 'TIMEOUT');
   });
 
-  test('is matched by id when several are in progress', async (t) => {
+  test('a command that is sent is matched by id when several are in progress', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const first = await bench.run(device, 'ping');
@@ -321,7 +321,7 @@ describe('a command that is sent', () => {
     assert.equal((await second.ended).state, 'SUCCESS');
   });
 
-  test('ends as ERROR when its device is deleted', async (t) => {
+  test('a command that is sent ends as ERROR when its device is deleted', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const running = await bench.run(device, 'ping');

@@ -40,7 +40,7 @@ async function filled(t: Parameters<typeof startBench>[0]): Promise<Filled> {
 }
 
 describe('what a role must not see', () => {
-  test('is left out of pages and counts', async (t) => {
+  test('what a role must not see is left out of pages and counts', async (t) => {
     const { bench, second, made } = await filled(t);
     const page = bench.commands.list({ ...DEFAULTS, deviceIds: [second.id] }, 'OWNER');
     assert.deepEqual(page, { ids: [made.other], totalCount: 1 });
@@ -49,7 +49,7 @@ describe('what a role must not see', () => {
     assert.equal(bench.commands.list(DEFAULTS, 'READONLY').totalCount, 3);
   });
 
-  test('is refused by id', async (t) => {
+  test('what a role must not see is refused by id', async (t) => {
     const { bench, second, made } = await filled(t);
     assert.throws(
       () => bench.commands.get(second, made.audit, 'OWNER'),
@@ -58,7 +58,7 @@ describe('what a role must not see', () => {
     assert.equal(bench.commands.get(second, made.audit, 'INSTALLER').id, made.audit);
   });
 
-  test('stays hidden when another blueprint does not know the command, or lets more people see it', async (t) => {
+  test('what a role must not see stays hidden when another blueprint does not know the command, or lets more people see it', async (t) => {
     const { bench, second, made } = await filled(t);
     const manifest = bench.devices.manifest(second);
     const { audit, ...others } = manifest.commands;
@@ -81,7 +81,7 @@ describe('what a role must not see', () => {
     }
   });
 
-  test('is what another blueprint guards, too', async (t) => {
+  test('what a role must not see is what another blueprint guards, too', async (t) => {
     const { bench, second, made } = await filled(t);
     const manifest = bench.devices.manifest(second);
     const { ping, ...others } = manifest.commands;
@@ -183,7 +183,7 @@ describe('a page', () => {
 });
 
 describe('what must not be seen', () => {
-  test('is looked up by its index, and only where there is any', async (t) => {
+  test('what must not be seen is looked up by its index, and only where there is any', async (t) => {
     const { bench } = await filled(t);
     const looks = () =>
       queryPlan(bench, DEFAULTS, 'READONLY').filter((line) => line.includes('execution_guarded'));

@@ -103,7 +103,7 @@ describe('findCommand', () => {
   };
   const manifest = { commands: { set_limit: command } } as unknown as CompiledManifest;
 
-  test('does not take a name of the language for a command', () => {
+  test('findCommand does not take a name of the language for a command', () => {
     for (const name of ['constructor', '__proto__', 'toString'])
       assert.equal(findCommand(manifest, name), undefined);
   });

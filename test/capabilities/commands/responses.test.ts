@@ -49,7 +49,7 @@ describe('a response that is not recorded', () => {
       assert.ok(bench.lines.some(({ message }) => message === 'command response ignored'));
     });
 
-  test('comes from another device, before the end and after', async (t) => {
+  test('a response that is not recorded comes from another device, before the end and after', async (t) => {
     const { bench, device, running } = await started(t);
     const other = bench.addDevice({ commands: { ping: {} } });
     await bench.deliver(other, 'command_responses', { id: running.id, state: 'completed' });
@@ -62,7 +62,7 @@ describe('a response that is not recorded', () => {
 });
 
 describe('responses of the device', () => {
-  test('follow one another in the log, newest first, and the newest is the response', async (t) => {
+  test('responses of the device follow one another in the log, newest first, and the newest is the response', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.answer(device, running, 'log', { message: 'working' });
     await bench.answer(device, running, 'completed', { result: null });
@@ -77,7 +77,7 @@ describe('responses of the device', () => {
     assert.deepEqual(await running.ended, execution);
   });
 
-  test('are acknowledged, told and believed only when they are on disk', async (t) => {
+  test('responses of the device are acknowledged, told and believed only when they are on disk', async (t) => {
     const { bench, device, running } = await started(t);
     const seen: string[] = [];
     bench.commands.events.on('execution_updated', 'test', ({ execution }) => void seen.push(execution.state));
@@ -93,7 +93,7 @@ describe('responses of the device', () => {
     assert.deepEqual(new Set(seen), new Set(['SUCCESS', 'acknowledged', 'ended']));
   });
 
-  test('wait while the disk takes no data, and are there when it does again', async (t) => {
+  test('responses of the device wait while the disk takes no data, and are there when it does again', async (t) => {
     const { bench, device, running } = await started(t);
     bench.state.prepare('ALTER TABLE execution_response RENAME TO full_disk').run();
     let acknowledged = false;
@@ -110,7 +110,7 @@ describe('responses of the device', () => {
     assert.equal((await running.ended).state, 'SUCCESS');
   });
 
-  test('are refused, not acknowledged, when too many wait for the disk', async (t) => {
+  test('responses of the device are refused, not acknowledged, when too many wait for the disk', async (t) => {
     const { bench, device, running } = await started(t, { limits: { bufferedResponseBytes: 300 } });
     bench.state.prepare('ALTER TABLE execution_response RENAME TO full_disk').run();
     const answer = (qos: 0 | 1, payload: unknown) =>
@@ -129,7 +129,7 @@ describe('responses of the device', () => {
     assert.match(await bench.metrics(), /command_responses_refused_total 2/);
   });
 
-  test('do not wait for the window that spares the card when they end an execution', async (t) => {
+  test('responses of the device do not wait for the window that spares the card when they end an execution', async (t) => {
     const { bench, device } = await started(t);
     for (let i = 0; i < 50; i++) {
       const running = await bench.run(device, 'ping');
@@ -140,7 +140,7 @@ describe('responses of the device', () => {
     }
   });
 
-  test('after the end stand in the log and change nothing', async (t) => {
+  test('responses of the device after the end stand in the log and change nothing', async (t) => {
     const { bench, device, running } = await started(t);
     const lateness: boolean[] = [];
     await bench.answer(device, running, 'completed', { n: 1 });
@@ -157,7 +157,7 @@ describe('responses of the device', () => {
     assert.deepEqual(lateness, [true]);
   });
 
-  test('after the end but before it is on disk change nothing either', async (t) => {
+  test('responses of the device after the end but before it is on disk change nothing either', async (t) => {
     const { bench, device, running } = await started(t);
     const acknowledged = ['completed', 'error'].map((state) =>
       bench.deliver(device, 'command_responses', { id: running.id, state }),
@@ -169,7 +169,7 @@ describe('responses of the device', () => {
     assert.equal(log(bench, running).length, 3);
   });
 
-  test('keep their order when the wall clock jumps back', async (t) => {
+  test('responses of the device keep their order when the wall clock jumps back', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.answer(device, running, 'log', 'a');
     bench.clock.step(-3_600_000);
@@ -193,7 +193,7 @@ describe('a response that is committed and not synced yet', () => {
     ['until it is', undefined],
     ['also when the sync failed, until one succeeds', new Error('the disk fails')],
   ] as const)
-    test(`is told neither to who waits for the end nor to listeners, ${title}`, async (t) => {
+    test(`a response that is committed and not synced yet is told neither to who waits for the end nor to listeners, ${title}`, async (t) => {
       const held: ((failure: Error | undefined) => void)[] = [];
       let isHeld = false;
       const hold = (): Promise<void> =>
@@ -225,7 +225,7 @@ describe('a response that is committed and not synced yet', () => {
 
 describe('a response that is sent again with the DUP flag', () => {
   for (const when of ['before the end', 'after the end'])
-    test(`is recorded once, ${when}`, async (t) => {
+    test(`a response that is sent again with the DUP flag is recorded once, ${when}`, async (t) => {
       const { bench, device, running } = await started(t);
       await bench.answer(device, running, 'log', 'a');
       if (when === 'after the end') await bench.answer(device, running, 'completed', 'b');
@@ -250,13 +250,13 @@ describe('a response that is sent again with the DUP flag', () => {
     assert.deepEqual(log(bench, running), ['STARTED {}', 'SUCCEEDED {}']);
   });
 
-  test('is recorded when the first one was lost', async (t) => {
+  test('a response that is sent again with the DUP flag is recorded when the first one was lost', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.answer(device, running, 'completed', 'b', { duplicate: true });
     assert.deepEqual(log(bench, running), ['STARTED {}', 'SUCCEEDED {"message":"b"}']);
   });
 
-  test('is not taken for one when the flag is absent: a device may report the same twice', async (t) => {
+  test('a response that is sent again with the DUP flag is not taken for one when the flag is absent: a device may report the same twice', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.answer(device, running, 'log', 'a');
     await bench.answer(device, running, 'log', 'a');
@@ -265,7 +265,7 @@ describe('a response that is sent again with the DUP flag', () => {
 });
 
 describe('silence', () => {
-  test('ends an execution after 60 s as TIMEOUT with an ERROR response', async (t) => {
+  test('silence ends an execution after 60 s as TIMEOUT with an ERROR response', async (t) => {
     const { bench, running } = await started(t);
     await bench.clock.advance(59_800);
     assert.equal(bench.stored(running)?.state, 'IN_PROGRESS');
@@ -289,7 +289,7 @@ describe('silence', () => {
     assert.equal(bench.stored(running)?.state, 'TIMEOUT');
   });
 
-  test('is measured by the monotonic clock', async (t) => {
+  test('silence is measured by the monotonic clock', async (t) => {
     const { bench, running } = await started(t);
     bench.clock.step(7_200_000);
     await bench.clock.advance(1_000);
@@ -299,7 +299,7 @@ describe('silence', () => {
     assert.equal(bench.stored(running)?.state, 'TIMEOUT');
   });
 
-  test('has a length that the server can set', async (t) => {
+  test('silence has a length that the server can set', async (t) => {
     const { bench, running } = await started(t, { timeoutMs: 5_000 });
     await bench.clock.advance(5_100);
     assert.equal(bench.stored(running)?.response?.payload.message, 'The device did not answer within 5 s.');

@@ -20,7 +20,7 @@ async function finished(bench: Bench, device: Device, ephemeral = false): Promis
 }
 
 describe('an execution under way', () => {
-  test('ends as TIMEOUT when the gateway stops, sent or not, and whoever waits is told what is on disk', async (t) => {
+  test('an execution under way ends as TIMEOUT when the gateway stops, sent or not, and whoever waits is told what is on disk', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const running = await bench.run(device, 'ping');
@@ -42,7 +42,7 @@ describe('an execution under way', () => {
     assert.equal(bench.commands.log(running.id).filter(({ state }) => state === 'ERROR').length, 1);
   });
 
-  test('ends for whoever waits although the disk takes nothing when the gateway stops, and again with the next start', async (t) => {
+  test('an execution under way ends for whoever waits although the disk takes nothing when the gateway stops, and again with the next start', async (t) => {
     const bench = await startBench(t);
     const running = await bench.run(bench.addDevice({ commands: { ping: {} } }), 'ping');
     await bench.clock.advance(100);
@@ -59,7 +59,7 @@ describe('an execution under way', () => {
 });
 
 describe('a restart', () => {
-  test('ends what was unfinished as TIMEOUT, and never sends it again', async (t) => {
+  test('a restart ends what was unfinished as TIMEOUT, and never sends it again', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const inProgress = await bench.run(device, 'ping');
@@ -87,7 +87,7 @@ describe('a restart', () => {
     assert.equal(bench.commands.log(inProgress.id)[0]?.state, 'SUCCEEDED');
   });
 
-  test('ends them when there is space again after it found a full disk', async (t) => {
+  test('a restart ends them when there is space again after it found a full disk', async (t) => {
     const bench = await startBench(t);
     const running = await bench.run(bench.addDevice({ commands: { ping: {} } }), 'ping');
     await bench.clock.advance(100);
@@ -125,7 +125,7 @@ describe('executions are deleted', () => {
     assert.deepEqual(new Set(ids(bench)), new Set([underWay.id, done[2]]));
   });
 
-  test('when ephemeral after 24 hours, when persistent after their days', async (t) => {
+  test('executions are deleted when ephemeral after 24 hours, when persistent after their days', async (t) => {
     const bench = await startBench(t, { limits: { persistentLifetimeMs: 2 * DAY_MS } });
     const device = bench.addDevice({ commands: { ping: {} } });
     const ephemeral = await finished(bench, device, true);
@@ -141,7 +141,7 @@ describe('executions are deleted', () => {
     assert.equal(bench.commands.log(persistent).length, 0);
   });
 
-  test('when they are old, also those of an earlier run', async (t) => {
+  test('executions are deleted when they are old, also those of an earlier run', async (t) => {
     const bench = await startBench(t);
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
     await bench.clock.advance(23 * HOUR_MS);
@@ -151,7 +151,7 @@ describe('executions are deleted', () => {
     assert.deepEqual(ids(bench), []);
   });
 
-  test('beyond the newest of a device, each kind for itself, but never one in progress', async (t) => {
+  test('executions are deleted beyond the newest of a device, each kind for itself, but never one in progress', async (t) => {
     const bench = await startBench(t, { limits: { persistentPerDevice: 2 } });
     const device = bench.addDevice({ commands: { ping: {} } });
     const other = bench.addDevice({ commands: { ping: {} } });
@@ -163,7 +163,7 @@ describe('executions are deleted', () => {
     assert.deepEqual(new Set(ids(bench)), new Set([waiting, ...kept.slice(1), last, otherId]));
   });
 
-  test('beyond the newest of all, in batches', async (t) => {
+  test('executions are deleted beyond the newest of all, in batches', async (t) => {
     const bench = await startBench(t, { limits: { executions: 3, deletedAtOnce: 2 } });
     const created: string[] = [];
     for (let i = 0; i < 8; i++)
@@ -173,7 +173,7 @@ describe('executions are deleted', () => {
     assert.match(await bench.metrics(), /executions_deleted_total 5/);
   });
 
-  test('together with their device', async (t) => {
+  test('executions are deleted together with their device', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const id = await finished(bench, device);

@@ -6,7 +6,7 @@ import { startBench } from './support.ts';
 const EVERYTHING = { retention: 'ALL', descending: false, limit: 10, offset: 0 } as const;
 
 describe('a command whose request did not go out', () => {
-  test('ends as ERROR when publishing failed', async (t) => {
+  test('a command whose request did not go out ends as ERROR when publishing failed', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     bench.publish = () => Promise.reject(new Error('broken'));

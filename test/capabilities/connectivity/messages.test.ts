@@ -18,7 +18,7 @@ describe('a message is not handed on', () => {
     'v1/to/H/ucm/v1/telemetry',
   ];
   for (const topic of badTopics)
-    test(`from the topic "${topic}"`, async (t) => {
+    test(`a message is not handed on from the topic "${topic}"`, async (t) => {
       const setup = startConnectivity(t);
       const { communication } = await setup.addStandalone();
       await setup.deliverAt(topic.replace('/H', `/${communication.hardwareId}`), {});
@@ -26,7 +26,7 @@ describe('a message is not handed on', () => {
       assert.match(await setup.metrics.text(), /device_messages_dropped_total\{reason="unknown topic"\} 1/);
     });
 
-  test('from a channel without a device; who owns the address is told so once an hour', async (t) => {
+  test('a message is not handed on from a channel without a device; who owns the address is told so once an hour', async (t) => {
     const setup = startConnectivity(t);
     const { communication } = await setup.addStandalone();
     const deliver = () => setup.deliverAt(`v1/from/${communication.hardwareId}/main/v1/telemetry`, {});
@@ -39,7 +39,7 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [told, told]);
   });
 
-  test('when it comes too fast; the device is told so once a minute', async (t) => {
+  test('a message is not handed on when it comes too fast; the device is told so once a minute', async (t) => {
     const setup = startConnectivity(t);
     const { identity } = setup.openSession(await setup.addStandalone());
     const told = 'battery: Messages come too fast: some at QoS 0 are dropped.';
@@ -50,7 +50,7 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [told, told]);
   });
 
-  test('and the log asks for client ids of their own when sessions with one client id keep ending each other', async (t) => {
+  test('the log asks for client ids of their own when sessions with one client id keep ending each other', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     const session = { ...setup.openSession(device), clientId: 'esp' };
@@ -71,7 +71,7 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [warning, warning]);
   });
 
-  test('for modules from a device that is none; it is told so', async (t) => {
+  test('a message is not handed on for modules from a device that is none; it is told so', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     setup.connectivity.handle('module', (message) => void setup.messages.push(message));
@@ -96,7 +96,7 @@ describe('a message is not handed on', () => {
     [`{"${'k'.repeat(129)}":1}`, /has a key of more than 128 characters/],
   ];
   for (const [payload, complaint] of badPayloads)
-    test(`when its payload ${complaint.source.slice(0, 40)}: ${payload.toString().slice(0, 20)}`, async (t) => {
+    test(`a message is not handed on when its payload ${complaint.source.slice(0, 40)}: ${payload.toString().slice(0, 20)}`, async (t) => {
       const setup = startConnectivity(t);
       const device = await setup.addStandalone();
       await setup.deliver(device, 'v3/logs', payload);
@@ -105,7 +105,7 @@ describe('a message is not handed on', () => {
       assert.match(setup.complaints[0] ?? '', complaint);
     });
 
-  test('and the device is told so once a minute, whatever it sends', async (t) => {
+  test('a device whose messages are not handed on is told so once a minute, whatever it sends', async (t) => {
     const setup = startConnectivity(t);
     const [one, two] = [await setup.addStandalone('One'), await setup.addStandalone('Two')];
     for (let times = 0; times < 3; times++) await setup.deliver(one, 'v1/telemetry', '{');
@@ -117,7 +117,7 @@ describe('a message is not handed on', () => {
     assert.match(await setup.metrics.text(), /device_messages_dropped_total\{reason="malformed"\} 5/);
   });
 
-  test('when its device was deleted', async (t) => {
+  test('a message is not handed on when its device was deleted', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     setup.devices.remove(device);
@@ -137,7 +137,7 @@ describe('a message is handed on', () => {
     ['v1/configuration/read', 'configuration_read'],
   ] as const;
   for (const [subject, kind] of kinds)
-    test(`from ${subject} as ${kind}, with the device of its address`, async (t) => {
+    test(`a message is handed on from ${subject} as ${kind}, with the device of its address`, async (t) => {
       const setup = startConnectivity(t);
       const device = await setup.addStandalone();
       await setup.deliver(device, subject, { message: 'x' });
@@ -149,7 +149,7 @@ describe('a message is handed on', () => {
       assert.deepEqual({ ...message?.body }, { message: 'x' });
     });
 
-  test('when every key is a plain name, the last of those given twice', async (t) => {
+  test('a message is handed on when every key is a plain name, the last of those given twice', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     await setup.deliver(device, 'v1/telemetry', '{"__proto__":{"a":1},"constructor":2,"b":1,"b":3}');
@@ -163,7 +163,7 @@ describe('a message is handed on', () => {
     assert.equal(({} as Record<string, unknown>)['a'], undefined);
   });
 
-  test('when it is empty, where that means an empty object', async (t) => {
+  test('a message is handed on when it is empty, where that means an empty object', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     for (const subject of ['v1/telemetry', 'v1/register']) await setup.deliver(device, subject, '');
@@ -176,7 +176,7 @@ describe('a message is handed on', () => {
     );
   });
 
-  test('when a module speaks of itself at QoS 0, as one that nobody waits for', async (t) => {
+  test('a message is handed on when a module speaks of itself at QoS 0, as one that nobody waits for', async (t) => {
     const setup = startConnectivity(t);
     const { module } = setup.provisioning.own;
     const device = await setup.addStandalone();
@@ -189,7 +189,7 @@ describe('a message is handed on', () => {
     );
   });
 
-  test('when a Lua device uses the address of its module', async (t) => {
+  test('a message is handed on when a Lua device uses the address of its module', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     await setup.deliver(lua, 'v1/telemetry', {});
@@ -250,7 +250,7 @@ describe('the access list', () => {
       assert.equal(subscribe(filter), true, filter);
   });
 
-  test('lets in by password only, and tells who comes without one', async (t) => {
+  test('the access list lets in by password only, and tells who comes without one', async (t) => {
     const { connectivity, provisioning } = startConnectivity(t);
     const { configuration } = await provisioning.standalone({ name: 'B' }, 'localhost');
     const credentials = configuration?.mqttCredentials;

@@ -9,7 +9,7 @@ test('the grace period and the silence are those of the contract page', () => {
 });
 
 describe('a device with a connection of its own', () => {
-  test('is OFFLINE from provisioning, and whatever is heard without a session', async (t) => {
+  test('a device with a connection of its own is OFFLINE from provisioning, and whatever is heard without a session', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     assert.equal(setup.devices.connectivity(device.id), 'OFFLINE');
@@ -17,7 +17,7 @@ describe('a device with a connection of its own', () => {
     assert.equal(setup.devices.connectivity(device.id), 'OFFLINE');
   });
 
-  test('is ONLINE with its first session and OFFLINE 10 s after the last, and tells each change once', async (t) => {
+  test('a device with a connection of its own is ONLINE with its first session and OFFLINE 10 s after the last, and tells each change once', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone('Battery');
     const sessions = [setup.openSession(device), setup.openSession(device)];
@@ -30,7 +30,7 @@ describe('a device with a connection of its own', () => {
     assert.deepEqual(setup.told, ['battery OFFLINE']);
   });
 
-  test('stays ONLINE when it comes back within the grace period', async (t) => {
+  test('a device with a connection of its own stays ONLINE when it comes back within the grace period', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone('Battery');
     setup.closeSession(setup.openSession(device));
@@ -43,7 +43,7 @@ describe('a device with a connection of its own', () => {
     assert.deepEqual(setup.told.slice(-2), ['battery ONLINE', 'battery OFFLINE']);
   });
 
-  test('stays ONLINE over a take-over, in whichever order the broker tells', async (t) => {
+  test('a device with a connection of its own stays ONLINE over a take-over, in whichever order the broker tells', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone('Battery');
     const first = setup.openSession(device);
@@ -60,7 +60,7 @@ describe('a device with a connection of its own', () => {
     setup.closeSession(third);
   });
 
-  test('has the same grace when the wall clock is set meanwhile', async (t) => {
+  test('a device with a connection of its own has the same grace when the wall clock is set meanwhile', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     setup.closeSession(setup.openSession(device));
@@ -82,7 +82,7 @@ describe('a device with a connection of its own', () => {
 });
 
 describe('a device that a module carries', () => {
-  test('is OFFLINE until it is heard, and OFFLINE again after 60 s of silence', async (t) => {
+  test('a device that a module carries is OFFLINE until it is heard, and OFFLINE again after 60 s of silence', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     const status = () => setup.devices.connectivity(lua.id);
@@ -100,7 +100,7 @@ describe('a device that a module carries', () => {
     assert.equal(status(), 'ONLINE');
   });
 
-  test('is not heard by its logs, its answers, and what cannot be read', async (t) => {
+  test('a device that a module carries is not heard by its logs, its answers, and what cannot be read', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     setup.openSession(setup.provisioning.own.module);
@@ -110,7 +110,7 @@ describe('a device that a module carries', () => {
     assert.equal(setup.devices.connectivity(lua.id), 'OFFLINE');
   });
 
-  test('is OFFLINE with its module, and not ONLINE with it again before it is heard', async (t) => {
+  test('a device that a module carries is OFFLINE with its module, and not ONLINE with it again before it is heard', async (t) => {
     const setup = startConnectivity(t);
     const { module } = setup.provisioning.own;
     const lua = await setup.addLua();
@@ -128,7 +128,7 @@ describe('a device that a module carries', () => {
     assert.equal(setup.devices.connectivity(lua.id), 'ONLINE');
   });
 
-  test('does not follow another module', async (t) => {
+  test('a device that a module carries does not follow another module', async (t) => {
     const setup = startConnectivity(t);
     const { device: other } = await setup.provisioning.module(
       { name: 'M', hardwareId: 'V0000000000000001', type: 'VIRTUAL_UCM' },

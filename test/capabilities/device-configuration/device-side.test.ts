@@ -7,7 +7,7 @@ import { startConfiguration } from './support.ts';
 
 describe('a change that the device thinks about', () => {
   for (const change of ['update', 'resetAll'] as const)
-    test(`is refused when the device is deleted meanwhile: ${change}`, async (t) => {
+    test(`a change that the device thinks about is refused when the device is deleted meanwhile: ${change}`, async (t) => {
       const setup = startConfiguration(t);
       const { configuration, device, changes } = setup;
       const side = createDeviceSideConfiguration(configuration);

@@ -38,7 +38,7 @@ async function listening(gateway: TestGateway): Promise<Heard> {
 }
 
 describe('a device that speaks MQTT', () => {
-  test('gets its configuration when it asks: all groups, defaults filled in, sensitive values too', async (t) => {
+  test('a device that speaks MQTT gets its configuration when it asks: all groups, defaults filled in, sensitive values too', async (t) => {
     const gateway = await startTestGateway(t);
     const { device, told } = await listening(gateway);
     await device.publish(device.from('v1/configuration/read'), '');
@@ -54,7 +54,7 @@ describe('a device that speaks MQTT', () => {
     assert.deepEqual(told, [{ main: { limit: 5 }, other: {} }, all, all]);
   });
 
-  test('is told of every change that is one, and of what another blueprint makes of its values', async (t) => {
+  test('a device that speaks MQTT is told of every change that is one, and of what another blueprint makes of its values', async (t) => {
     const gateway = await startTestGateway(t);
     const { device, told } = await listening(gateway);
     const path = `/v3/devices/${device.id}/configuration/main`;
@@ -77,7 +77,7 @@ describe('a device that speaks MQTT', () => {
     ]);
   });
 
-  test('gets what its kept session did not acknowledge again, unless there is something newer', async (t) => {
+  test('a device that speaks MQTT gets what its kept session did not acknowledge again, unless there is something newer', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Heater', await upload(gateway, SECTIONS));
     const { hardwareId, channelId } = device.config;

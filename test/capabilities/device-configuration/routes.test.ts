@@ -72,14 +72,14 @@ describe('9.5 a change that waits for the word of the device', () => {
     ['PATCH', '', { set: { limit: 7 } }],
     ['POST', '/reset_all', undefined],
   ] as const) {
-    test(`is 404 when the device is deleted meanwhile: ${method} ${suffix}`, async (t) => {
+    test(`9.5 a change that waits for the word of the device is 404 when the device is deleted meanwhile: ${method} ${suffix}`, async (t) => {
       const setup = await waiting(t, method, suffix, body);
       setup.deleteDevice(setup.device);
       setup.agree();
       assert.deepEqual(codesOf(await setup.change), [404, ['device_not_found']]);
     });
 
-    test(`is 404 when the next blueprint has no such group: ${method} ${suffix}`, async (t) => {
+    test(`9.5 a change that waits for the word of the device is 404 when the next blueprint has no such group: ${method} ${suffix}`, async (t) => {
       const setup = await waiting(t, method, suffix, body);
       const { configuration, ...rest } = manifestOf(PARAMETERS);
       const other = configuration['other'] ?? assert.fail();
@@ -89,7 +89,7 @@ describe('9.5 a change that waits for the word of the device', () => {
     });
   }
 
-  test('is judged by the next blueprint', async (t) => {
+  test('9.5 a change that waits for the word of the device is judged by the next blueprint', async (t) => {
     const setup = await waiting(t, 'PATCH', '', { set: { limit: 7 } });
     const parameters = '      limit: {display_name: L, type: integer, max: 5}\n';
     setup.assignManifest(setup.device, manifestOf(parameters));

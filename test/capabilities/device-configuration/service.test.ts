@@ -6,7 +6,7 @@ import { manifestOf, PARAMETERS, problemsOf, startConfiguration } from './suppor
 import { runs } from '../../support/runs.ts';
 
 describe('configuration is refused', () => {
-  test('for a group that the manifest does not have, inherited names included', (t) => {
+  test('configuration is refused for a group that the manifest does not have, inherited names included', (t) => {
     const { configuration, device } = startConfiguration(t);
     for (const group of ['nothing', 'constructor', '__proto__'])
       for (const work of [
@@ -19,7 +19,7 @@ describe('configuration is refused', () => {
         ]);
   });
 
-  test('for names that the group does not have', (t) => {
+  test('configuration is refused for names that the group does not have', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     assert.deepEqual(
       problemsOf(() => configuration.get(device, 'main', 'OWNER', ['limit', 'toString'])),
@@ -35,7 +35,7 @@ describe('configuration is refused', () => {
     );
   });
 
-  test('for so many names at once, and not for as many as a body can hold', (t) => {
+  test('configuration is refused for so many names at once, and not for as many as a body can hold', (t) => {
     const { update } = startConfiguration(t);
     const set = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
     assert.equal(problemsOf(() => update({ set })).length, LIMITS.http.problems);
@@ -58,7 +58,7 @@ describe('configuration is refused', () => {
     ['password', 'x'.repeat(LIMITS.deviceConfiguration.valueBytes), 'is larger than 16384 bytes'],
   ];
   for (const [parameter, value, reason] of wrong)
-    test(`for ${parameter} that ${reason}`, (t) => {
+    test(`configuration is refused for ${parameter} that ${reason}`, (t) => {
       const { update } = startConfiguration(t);
       assert.deepEqual(
         problemsOf(() => update({ set: { [parameter]: value } })),
@@ -66,7 +66,7 @@ describe('configuration is refused', () => {
       );
     });
 
-  test('when one of several values is wrong, and nothing is changed', (t) => {
+  test('configuration is refused when one of several values is wrong, and nothing is changed', (t) => {
     const { configuration, device, update, changes } = startConfiguration(t);
     assert.equal(problemsOf(() => update({ set: { mode: 'auto', limit: 11, tags: 1 } })).length, 2);
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { limit: 5 });
@@ -75,7 +75,7 @@ describe('configuration is refused', () => {
 });
 
 describe('configuration', () => {
-  test('never shows a sensitive value, but gives it to the device', (t) => {
+  test('configuration never shows a sensitive value, but gives it to the device', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     assert.deepEqual(update({ set: { password: 'secret' } }), { limit: 5 });
     assert.deepEqual(configuration.get(device, 'main', 'SYSTEM', ['password']), {});
@@ -85,7 +85,7 @@ describe('configuration', () => {
     });
   });
 
-  test('goes back to the default by reset and by null; a JSON null is a value', (t) => {
+  test('configuration goes back to the default by reset and by null; a JSON null is a value', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     update({ set: { limit: 7, mode: 'auto', extra: null } });
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { limit: 7, mode: 'auto', extra: null });
@@ -108,7 +108,7 @@ describe('configuration', () => {
     ]);
   });
 
-  test('stays over a restart, and goes with its device', (t) => {
+  test('configuration stays over a restart, and goes with its device', (t) => {
     const setup = startConfiguration(t);
     const { device, update, restart, database } = setup;
     update({ set: { mode: 'auto', tags: ['a', 'b'] } });
@@ -137,7 +137,7 @@ describe('another blueprint', () => {
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { address: 'tcp://a', limit: 5 });
   });
 
-  test('does not bring a sensitive value into the open', (t) => {
+  test('another blueprint does not bring a sensitive value into the open', (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { password: 'secret' } });

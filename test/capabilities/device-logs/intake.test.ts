@@ -6,7 +6,7 @@ import { settle } from '../../support/test-clock.ts';
 import { ALL, startBench } from './support.ts';
 
 describe('a log message that is dropped', () => {
-  test('has no text: the log says so, at most once a minute', async (t) => {
+  test('a log message that is dropped has no text: the log says so, at most once a minute', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     for (let i = 0; i < 3; i++) await bench.say(device, { severity: 'info' });
@@ -21,7 +21,7 @@ describe('a log message that is dropped', () => {
     assert.match(await bench.metrics(), /device_logs_dropped_total\{reason="malformed"\} 4/);
   });
 
-  test('is beyond the rate: one summary entry counts them', async (t) => {
+  test('a log message that is dropped is beyond the rate: one summary entry counts them', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     const sent = Array.from({ length: 230 }, (_, i) => bench.deliver(device, 'logs', { message: `m${i}` }));
@@ -38,7 +38,7 @@ describe('a log message that is dropped', () => {
     assert.equal(bench.messages(device).at(-1), 'again');
   });
 
-  test('is beyond the rate, in a flood without end: one summary per interval, kept if one was to be kept', async (t) => {
+  test('a log message that is dropped is beyond the rate, in a flood without end: one summary per interval, kept if one was to be kept', async (t) => {
     const bench = await startBench(t, { limits: { perSecond: 1, burst: 1 } });
     const device = bench.addDevice();
     for (let second = 0; second < 20; second++) {
@@ -53,7 +53,7 @@ describe('a log message that is dropped', () => {
     assert.ok(summaries.every(({ persist }) => persist));
   });
 
-  test('is summarised also when the gateway stops', async (t) => {
+  test('a log message that is dropped is summarised also when the gateway stops', async (t) => {
     const bench = await startBench(t, { limits: { burst: 1 } });
     const device = bench.addDevice();
     void bench.deliver(device, 'logs', { message: 'a' });
@@ -65,7 +65,7 @@ describe('a log message that is dropped', () => {
     ]);
   });
 
-  test('does not count against another device', async (t) => {
+  test('a log message that is dropped does not count against another device', async (t) => {
     const bench = await startBench(t, { limits: { burst: 1 } });
     const [first, second] = [bench.addDevice(), bench.addDevice()];
     void bench.deliver(first, 'logs', { message: 'a' });
@@ -76,7 +76,7 @@ describe('a log message that is dropped', () => {
 });
 
 describe('a log message', () => {
-  test('is acknowledged, listed and told only when it is on disk', async (t) => {
+  test('a log message is acknowledged, listed and told only when it is on disk', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     const seen: string[] = [];
@@ -93,7 +93,7 @@ describe('a log message', () => {
     assert.deepEqual(bench.messages(device), ['hot']);
   });
 
-  test('is listed with everything it said', async (t) => {
+  test('a log message is listed with everything it said', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     const nowMs = bench.clock.wallMs();
@@ -134,7 +134,7 @@ describe('a log message', () => {
     assert.deepEqual(bench.messages(device), ['a']);
   });
 
-  test('is refused when the buffer is full: not acknowledged at QoS 1, counted at QoS 0', async (t) => {
+  test('a log message is refused when the buffer is full: not acknowledged at QoS 1, counted at QoS 0', async (t) => {
     const bench = await startBench(t, { commits: { bufferedBytes: 150 } });
     const device = bench.addDevice();
     const kept = [
@@ -165,7 +165,7 @@ describe('a log message', () => {
 });
 
 describe('an entry of the gateway itself', () => {
-  test('is stamped now, cut to the limit, and not counted against the rate', async (t) => {
+  test('an entry of the gateway itself is stamped now, cut to the limit, and not counted against the rate', async (t) => {
     const bench = await startBench(t, { limits: { burst: 0, messageBytes: 5 } });
     const device = bench.addDevice();
     bench.deviceLogs.append(device, { severity: 'warning', message: 'too long', persist: true });

@@ -82,7 +82,7 @@ describe('a window of the log', () => {
     assert.equal(bench.messages(device, { limit: 3 }).join(''), 'fgh');
   });
 
-  test('is empty for a device that never logged', async (t) => {
+  test('a window of the log is empty for a device that never logged', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     assert.deepEqual(bench.messages(device), []);

@@ -22,7 +22,7 @@ function rowCount(bench: Bench, table: 'device_log' | 'log_device'): number {
 }
 
 describe('entries are deleted', () => {
-  test('when ephemeral after 24 hours, when persistent after their days', async (t) => {
+  test('entries are deleted when ephemeral after 24 hours, when persistent after their days', async (t) => {
     const bench = await startBench(t, { limits: { persistentDays: 2 } });
     const device = bench.addDevice();
     await sayMany(bench, device, 1, false);
@@ -35,7 +35,7 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(device), []);
   });
 
-  test('beyond the newest of a device, each kind for itself', async (t) => {
+  test('entries are deleted beyond the newest of a device, each kind for itself', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 3, ephemeralEntries: 2 } });
     const [device, other] = [bench.addDevice(), bench.addDevice()];
     await sayMany(bench, device, 5, true);
@@ -49,7 +49,7 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(device), ['p3', 'p4', 'e3', 'e4', 'p0']);
   });
 
-  test('when they take too much room: temporary ones first, of the device that has the most', async (t) => {
+  test('entries are deleted when they take too much room: temporary ones first, of the device that has the most', async (t) => {
     const sizeMaxBytes = 2 * 1_048_576;
     const bench = await startBench(t, { sizeMaxBytes: () => sizeMaxBytes });
     const [quiet, loud] = [bench.addDevice(), bench.addDevice()];
@@ -110,7 +110,7 @@ describe('entries are deleted', () => {
     assert.deepEqual([...counts], [12, 11, 10, 9, 8, 7, 6]);
   });
 
-  test('when their device is deleted, also those not written yet, also after a restart', async (t) => {
+  test('entries are deleted when their device is deleted, also those not written yet, also after a restart', async (t) => {
     const bench = await startBench(t, { limits: { deletedAtOnce: 2 } });
     const [device, other] = [bench.addDevice(), bench.addDevice()];
     await sayMany(bench, device, 5, true);

@@ -76,7 +76,7 @@ const shelly = async (t: TestContext) => {
 };
 
 describe('a search', () => {
-  test('ends with what it has when its time is over', async () => {
+  test('a search ends with what it has when its time is over', async () => {
     const { clock, search } = setUp({});
     const all = eventsOf(search.start({ ...ORDER, serialPorts: true }, never));
     await clock.advance(SEARCH_MS);
@@ -141,7 +141,7 @@ describe('a search', () => {
     );
   });
 
-  test('is refused while another one goes on', async () => {
+  test('a search is refused while another one goes on', async () => {
     const { search } = setUp({});
     const leaving = new AbortController();
     const first = search.start({ ...ORDER, serialPorts: true }, leaving.signal);

@@ -51,7 +51,7 @@ describe('a property is not taken', () => {
       assert.match(setup.told.find((line) => line.startsWith('rejected')) ?? '', complaint);
     });
 
-  test('when the device has too many; known ones still change', async (t) => {
+  test('a property is not taken when the device has too many; known ones still change', async (t) => {
     const setup = startDevices(t, { propertiesPerDevice: 2 });
     const device = setup.add();
     await take(setup, device, { vendor: 'A', model: 'B', serial_number: 'C' });
@@ -61,7 +61,7 @@ describe('a property is not taken', () => {
     assert.deepEqual(setup.devices.properties(device, 'OWNER'), { model: 'D', serial_number: 'C' });
   });
 
-  test('and its device is told so once an hour and property', async (t) => {
+  test('a device is told once an hour for each of its properties that is not taken', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const complaints = (): number => setup.told.filter((line) => line.startsWith('rejected')).length;
@@ -77,7 +77,7 @@ describe('a device that says too much', () => {
   const complaintsOf = ({ told }: DevicesSetup): string[] =>
     told.filter((line) => line.startsWith('rejected'));
 
-  test('is warned once of all its properties together, and what it has can still change and shrink', async (t) => {
+  test('a device that says too much is warned once of all its properties together, and what it has can still change and shrink', async (t) => {
     const setup = startDevices(t, { propertiesBytesPerDevice: 100 });
     const device = setup.add();
     await take(setup, device, {
@@ -99,7 +99,7 @@ describe('a device that says too much', () => {
     assert.deepEqual(again.properties(device, 'OWNER'), { vendor: 'E', model: 'B'.repeat(50) });
   });
 
-  test('is warned once of the number of names that it invents, and a bounded number of times of other faults', async (t) => {
+  test('a device that says too much is warned once of the number of names that it invents, and a bounded number of times of other faults', async (t) => {
     const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, reportsPerDevice: 5 });
     const device = setup.add();
     const names = (prefix: string, value: unknown): Record<string, unknown> =>
@@ -112,7 +112,7 @@ describe('a device that says too much', () => {
 });
 
 describe('properties', () => {
-  test('are merged message by message; null removes; the timestamp is none', async (t) => {
+  test('properties are merged message by message; null removes; the timestamp is none', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     await take(setup, device, { timestamp: 5, vendor: 'A', model: 'B' });
@@ -121,14 +121,14 @@ describe('properties', () => {
     assert.deepEqual(setup.devices.properties(device, 'OWNER'), { model: 'C', serial_number: 'S' });
   });
 
-  test('are on disk when they are acknowledged, and there after a restart', async (t) => {
+  test('properties are on disk when they are acknowledged, and there after a restart', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     await take(setup, device, '{"vendor":"A","__proto__":{"model":"B"}}');
     assert.deepEqual(setup.restart().properties(device, 'OWNER'), { vendor: 'A' });
   });
 
-  test('are reported and acknowledged without the disk when nothing changed, unless the first is still being written', async (t) => {
+  test('properties are reported and acknowledged without the disk when nothing changed, unless the first is still being written', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const tell = (): Promise<void> | void =>
@@ -148,7 +148,7 @@ describe('properties', () => {
     assert.deepEqual(changes, [told, told]);
   });
 
-  test('are shown if declared, and to roles that may see them', async (t) => {
+  test('properties are shown if declared, and to roles that may see them', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     await take(setup, device, { vendor: 'A', commissioned_by: 'B', unheard_of: 1, constructor: 2 });
@@ -160,7 +160,7 @@ describe('properties', () => {
     );
   });
 
-  test('are shown once the blueprint declares them, if they fit', async (t) => {
+  test('properties are shown once the blueprint declares them, if they fit', async (t) => {
     const setup = startDevices(t);
     const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
     await take(setup, device, { vendor: 'A', model: 5 });
@@ -169,7 +169,7 @@ describe('properties', () => {
     assert.deepEqual(setup.devices.properties(assigned, 'OWNER'), { vendor: 'A' });
   });
 
-  test('may come under an alias, and are held and shown under the declared name', async (t) => {
+  test('properties may come under an alias, and are held and shown under the declared name', async (t) => {
     const setup = startDevices(t);
     const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
     await take(setup, device, { maker: 'A' });
@@ -186,7 +186,7 @@ describe('properties', () => {
     assert.ok(setup.told.some((line) => line.includes('Property "size" must be integer')));
   });
 
-  test('are neither stored nor reported when their device is deleted meanwhile', async (t) => {
+  test('properties are neither stored nor reported when their device is deleted meanwhile', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const stored = setup.devices.takeProperties({ device, body: { vendor: 'A' }, receivedAtMs: 0 });
@@ -196,7 +196,7 @@ describe('properties', () => {
     assert.deepEqual(setup.told, ['created device-1', 'deleted device-1']);
   });
 
-  test('never fail for any JSON, and are the merge of the messages after a restart too', async (t) => {
+  test('properties never fail for any JSON, and are the merge of the messages after a restart too', async (t) => {
     const setup = startDevices(t);
     const value = fc.jsonValue({ maxDepth: 3 });
     const name = fc.oneof(

@@ -15,7 +15,7 @@ const refused = (code: string, details?: Record<string, unknown>) => (error: unk
 };
 
 describe('a device is refused', () => {
-  test('when its slug is taken, and nothing is stored', (t) => {
+  test('a device is refused when its slug is taken, and nothing is stored', (t) => {
     const { devices, add, told, restart } = startDevices(t);
     add({ slug: 'pump' });
     assert.throws(() => add({ slug: 'pump' }), refused('already_exists', { field: 'slug', value: 'pump' }));
@@ -24,7 +24,7 @@ describe('a device is refused', () => {
     assert.deepEqual(told, ['created pump']);
   });
 
-  test('when its address is taken', (t) => {
+  test('a device is refused when its address is taken', (t) => {
     const { add } = startDevices(t);
     const communication = { type: 'MQTT_V1_TLS', hardwareId: 'A', channelId: 'ucm' } as const;
     add({ communication });
@@ -34,12 +34,12 @@ describe('a device is refused', () => {
     );
   });
 
-  test('when its blueprint is not there', (t) => {
+  test('a device is refused when its blueprint is not there', (t) => {
     const { add } = startDevices(t);
     assert.throws(() => add({ blueprintId: UNKNOWN_ID }), refused('blueprint_not_found'));
   });
 
-  test('when the gateway has as many as it may', (t) => {
+  test('a device is refused when the gateway has as many as it may', (t) => {
     const { add, devices } = startDevices(t, { devices: 2 });
     add();
     add();
@@ -47,7 +47,7 @@ describe('a device is refused', () => {
     assert.equal(devices.all().length, 2);
   });
 
-  test('when what is stored with it fails, and leaves nothing behind', (t) => {
+  test('a device is refused when what is stored with it fails, and leaves nothing behind', (t) => {
     const { devices, told } = startDevices(t);
     const create = (): unknown =>
       devices.create(
@@ -69,7 +69,7 @@ describe('a device is refused', () => {
 });
 
 describe('a change of a device is refused', () => {
-  test('when another device has the slug; its own is no conflict', (t) => {
+  test('a change of a device is refused when another device has the slug; its own is no conflict', (t) => {
     const { devices, add } = startDevices(t);
     const pump = add({ slug: 'pump' });
     add({ slug: 'fan' });
@@ -80,7 +80,7 @@ describe('a change of a device is refused', () => {
     assert.equal(devices.update(pump, { slug: 'pump', name: 'Other' }).name, 'Other');
   });
 
-  test('when the blueprint does not fit', async (t) => {
+  test('a change of a device is refused when the blueprint does not fit', async (t) => {
     const { devices, add, upload } = startDevices(t);
     const own = add({ type: 'GATEWAY', blueprintId: BUILT_IN_IDS.gateway });
     assert.throws(() => devices.assignBlueprint(own, BUILT_IN_IDS.empty), refused('invalid_blueprint'));
@@ -89,7 +89,7 @@ describe('a change of a device is refused', () => {
     assert.throws(() => devices.assignBlueprint(lua, UNKNOWN_ID), refused('blueprint_not_found'));
   });
 
-  test('when it deletes a part of the gateway or a device that carries others', (t) => {
+  test('a change of a device is refused when it deletes a part of the gateway or a device that carries others', (t) => {
     const { devices, add } = startDevices(t);
     const builtIn = add({
       type: 'VIRTUAL_UCM',
@@ -112,7 +112,7 @@ describe('a change of a device is refused', () => {
 });
 
 describe('a device', () => {
-  test('is found by id, slug and address, and not by the slug it had', (t) => {
+  test('a device is found by id, slug and address, and not by the slug it had', (t) => {
     const { devices, add } = startDevices(t);
     const device = add({ slug: 'pump' });
     assert.equal(devices.require(device.id).id, device.id);
@@ -133,12 +133,12 @@ describe('a device', () => {
     ['漢字', 'device'],
     ['!!!', 'device-2'],
   ];
-  test('has a slug made of its name, and a number when that is taken', (t) => {
+  test('a device has a slug made of its name, and a number when that is taken', (t) => {
     const { add } = startDevices(t);
     for (const [name, slug] of slugs) assert.equal(add({ name }).slug, slug);
   });
 
-  test('is the same after a restart, and OFFLINE', (t) => {
+  test('a device is the same after a restart, and OFFLINE', (t) => {
     const { devices, add, restart } = startDevices(t);
     const device = add();
     devices.setConnectivity(device.id, 'ONLINE');
@@ -147,7 +147,7 @@ describe('a device', () => {
     assert.equal(again.connectivity(device.id), 'OFFLINE');
   });
 
-  test('has a later moment of change after name, slug and blueprint, and after nothing else', async (t) => {
+  test('a device has a later moment of change after name, slug and blueprint, and after nothing else', async (t) => {
     const { devices, add, clock, commits } = startDevices(t);
     const device = add();
     const changedAt = (): number => devices.require(device.id).updatedAtMs - device.updatedAtMs;
@@ -203,7 +203,7 @@ describe('a device', () => {
 });
 
 describe('the list of devices', () => {
-  test('is by id, and filtered by all that is asked', async (t) => {
+  test('the list of devices is by id, and filtered by all that is asked', async (t) => {
     const { devices, add, upload } = startDevices(t);
     const thermometer = await upload(
       'implements: [lib.sensor.temperature.ambient]\n' +

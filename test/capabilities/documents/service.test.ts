@@ -34,7 +34,7 @@ function start(t: TestContext, limits: Partial<Limits['documents']> = {}) {
 }
 
 describe('a document is refused', () => {
-  test('when all documents together would exceed their bytes, and leaves no file', async (t) => {
+  test('a document is refused when all documents together would exceed their bytes, and leaves no file', async (t) => {
     const { documents, add, files } = start(t, { totalBytes: 100 });
     const [one, other] = [add(), add()];
     await documents.add(one, 'a', JPEG);
@@ -45,7 +45,7 @@ describe('a document is refused', () => {
     assert.equal(files().length, 1);
   });
 
-  test('when others took the last place while it was written', async (t) => {
+  test('a document is refused when others took the last place while it was written', async (t) => {
     const { documents, add, files } = start(t, { perDevice: 1 });
     const device = add();
     const ends = await Promise.allSettled(['a', 'b', 'c'].map((name) => documents.add(device, name, JPEG)));
@@ -54,7 +54,7 @@ describe('a document is refused', () => {
     assert.equal(files().length, 1);
   });
 
-  test('when its device is deleted while it is written', async (t) => {
+  test('a document is refused when its device is deleted while it is written', async (t) => {
     const { documents, devices, add, files } = start(t);
     const device = add();
     const adding = documents.add(device, 'a', JPEG);
@@ -63,7 +63,7 @@ describe('a document is refused', () => {
     assert.deepEqual(files(), []);
   });
 
-  test('when its file is gone: it stays in the list and can be deleted', async (t) => {
+  test('a document is refused when its file is gone: it stays in the list and can be deleted', async (t) => {
     const { documents, add, dataDir } = start(t);
     const device = add();
     const document = await documents.add(device, 'a', JPEG);
@@ -75,7 +75,7 @@ describe('a document is refused', () => {
 });
 
 describe('documents', () => {
-  test('are there after a restart, and go with their device', async (t) => {
+  test('documents are there after a restart, and go with their device', async (t) => {
     const { documents, devices, open, add, files } = start(t);
     const [device, other] = [add(), add()];
     await documents.add(device, 'a', JPEG);
@@ -88,7 +88,7 @@ describe('documents', () => {
     assert.deepEqual(again.of(other), [kept]);
   });
 
-  test('lose only files that nobody knows and that are older than a month', async (t) => {
+  test('documents lose only files that nobody knows and that are older than a month', async (t) => {
     const { documents, open, add, dataDir, files, clock, lines } = start(t);
     const device = add();
     const { id } = await documents.add(device, 'a', JPEG);

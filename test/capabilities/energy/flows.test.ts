@@ -69,7 +69,7 @@ describe('within one interval', () => {
     });
   });
 
-  test('without a measured load the rest of the balance is the load', () => {
+  test('the rest of the balance is the load where no load is measured', () => {
     assert.deepEqual(flowsOf({ pv: 900, export: 300, electrolyser: 100 }), {
       'pv>load': 500,
       'pv>electrolyser': 100,

@@ -20,7 +20,7 @@ const rolesOf = (devices: Devices, senders: readonly string[] = []): string[] =>
   sourcesOf(devices, senders).counted.map(({ role, deviceId }) => `${role} ${deviceId}`);
 
 describe('a device of the library', () => {
-  test('has the role that its installer chose, with sign and counters, without a setting', () => {
+  test('a device of the library has the role that its installer chose, with sign and counters, without a setting', () => {
     assert.deepEqual(
       sourcesOf([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]).counted,
       [
@@ -52,7 +52,7 @@ describe('a device of the library', () => {
     assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
   });
 
-  test('is the grid of the site alone: the first of two hybrids, of two meters, and of two that have only profiles', () => {
+  test('a device of the library is the grid of the site alone: the first of two hybrids, of two meters, and of two that have only profiles', () => {
     const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
     const two = { id: 'two', manifest: manifestOf('goodwe/et') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
@@ -78,7 +78,7 @@ describe('a device of the library', () => {
     );
   });
 
-  test('is the grid before those that never sent a value of it, be they added earlier or meters', () => {
+  test('a device of the library is the grid before those that never sent a value of it, be they added earlier or meters', () => {
     const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
     const two = { id: 'two', manifest: manifestOf('goodwe/et') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
@@ -95,7 +95,7 @@ describe('a device of the library', () => {
     assert.ok(rolesOf([one, two, meter], ['two']).includes('pv one'));
   });
 
-  test('stays the grid with all that it says of it, such as two counters in two roles', () => {
+  test('a device of the library stays the grid with all that it says of it, such as two counters in two roles', () => {
     const meter = manifestOf('eastron/sdm630');
     const [role] = meter['.energy'] as { role: string }[];
     const manifest = { ...meter, '.energy': [role, { ...role, power: 'ac_l1_power' }] };
@@ -124,7 +124,7 @@ describe('a device of the library', () => {
     assert.deepEqual(batteries(hybrid, own), ['battery hybrid', 'battery own']);
   });
 
-  test('does not count as the consumption of the house if it is a plug or a meter of one phase', () => {
+  test('a device of the library does not count as the consumption of the house if it is a plug or a meter of one phase', () => {
     for (const id of ['shelly/plug-s', 'tasmota/plug', 'homewizard/socket', 'eastron/sdm120'])
       assert.deepEqual(rolesOf([{ id, manifest: manifestOf(id) }]), [], id);
   });

@@ -57,7 +57,7 @@ function startBuiltIn(t: TestContext) {
 }
 
 describe('the built-in module without a device', () => {
-  test('is ONLINE without a process, says hello with its ports, its properties, and soon its telemetry', async (t) => {
+  test('the built-in module without a device is ONLINE without a process, says hello with its ports, its properties, and soon its telemetry', async (t) => {
     const { devices, own, process, hellos, clock, kinds, messages } = startBuiltIn(t);
     assert.equal(process().state, 'stopped');
     assert.equal(devices.connectivity(own().id), 'ONLINE');
@@ -132,7 +132,7 @@ describe('the process of the built-in module', () => {
     assert.equal(devices.connectivity(own().id), 'OFFLINE');
   });
 
-  test('is let go with the last device, and the gateway speaks again once it has ended', async (t) => {
+  test('the process of the built-in module is let go with the last device, and the gateway speaks again once it has ended', async (t) => {
     const { addLua, devices, own, process, openSession, closeSession, clock, end, kinds } = startBuiltIn(t);
     const [first, second] = [await addLua(), await addLua()];
     const session = openSession(own());

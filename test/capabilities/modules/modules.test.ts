@@ -65,7 +65,7 @@ describe('a communication module', () => {
     await module.connect();
   });
 
-  test('gets no answer when it speaks another version', async () => {
+  test('a communication module gets no answer when it speaks another version', async () => {
     await module.say({ ...HELLO, version: 2 });
     await module.say({ type: 'get', hash: '0'.repeat(64), offset: 0 });
     await module.say({ type: 'storage_read', id: 'q0', channel_id: channelId, key: 'a' });
@@ -73,7 +73,7 @@ describe('a communication module', () => {
     assert.deepEqual(module.messages, []);
   });
 
-  test('is told after its hello everything it shall run, and the configuration of each device', async () => {
+  test('a communication module is told after its hello everything it shall run, and the configuration of each device', async () => {
     await module.say(HELLO);
     const { devices, time_zone: timeZone, command_timeout_s: commandS } = await module.next('assignments');
     assert.deepEqual([timeZone, commandS], ['UTC', 60]);
@@ -113,14 +113,14 @@ describe('a communication module', () => {
     });
   });
 
-  test('is told of a changed configuration at once', async () => {
+  test('a communication module is told of a changed configuration at once', async () => {
     const path = `/v3/devices/${deviceId}/configuration/limits`;
     await gateway().ok('OWNER', 'PATCH', path, { set: { name: 'a', top: 5 } });
     const { groups, written } = await module.next('configuration');
     assert.deepEqual([groups, written], [{ limits: { top: 5, name: 'a' } }, ['limits']]);
   });
 
-  test('is asked before values are stored for a script that it runs, and its refusal is the answer', async () => {
+  test('a communication module is asked before values are stored for a script that it runs, and its refusal is the answer', async () => {
     const path = `/v3/devices/${deviceId}/configuration/limits`;
     const script = '0'.repeat(64);
     const change = (top: number) => gateway().call('OWNER', 'PATCH', path, { set: { top } });
@@ -149,7 +149,7 @@ describe('a communication module', () => {
     assert.equal((await change(8)).status, 200);
   });
 
-  test('is asked for the values that its script reads from the device; wrong ones do not count', async () => {
+  test('a communication module is asked for the values that its script reads from the device; wrong ones do not count', async () => {
     const path = `/v3/devices/${deviceId}/configuration/limits`;
     const script = '0'.repeat(64);
     await module.say({ type: 'status', channel_id: channelId, state: 'running', script, reads: ['limits'] });
@@ -168,7 +168,7 @@ describe('a communication module', () => {
     await module.next('configuration');
   });
 
-  test('is told to start a script again by each assignment of a blueprint, and by nothing else', async () => {
+  test('a communication module is told to start a script again by each assignment of a blueprint, and by nothing else', async () => {
     const path = `/v3/devices/${deviceId}`;
     const assign = (id: string) =>
       gateway().ok('OWNER', 'POST', `${path}/assign_blueprint`, { blueprint_id: id });
@@ -304,7 +304,7 @@ describe('a communication module', () => {
     for (const id of made) await gateway().ok('OWNER', 'DELETE', `/v3/devices/${id}`);
   });
 
-  test('is told at once when a device has another blueprint', async () => {
+  test('a communication module is told at once when a device has another blueprint', async () => {
     const files = new Map([
       ['manifest.yml', Buffer.from(MANIFEST)],
       ['main.lua', Buffer.from('enapter.log("another")')],
@@ -373,7 +373,7 @@ describe('a communication module', () => {
     assert.ok('reboot' in (device as { manifest: { commands: object } }).manifest.commands);
   });
 
-  test('is told when a device is gone, and is not deleted before', async () => {
+  test('a communication module is told when a device is gone, and is not deleted before', async () => {
     const refused = await gateway().call('OWNER', 'DELETE', `/v3/devices/${module.device.id}`);
     assert.equal(refusal(refused), '422 device_has_dependents');
     await gateway().ok('OWNER', 'DELETE', `/v3/devices/${deviceId}`);

@@ -27,7 +27,7 @@ function setUp() {
 }
 
 describe('a request to a module', () => {
-  test('has no answer when none comes in time, or the module is gone', async () => {
+  test('a request to a module has no answer when none comes in time, or the module is gone', async () => {
     const { clock, requests, ask } = setUp();
     const late = ask();
     await clock.advance(LIMITS.module.configurationMs);
@@ -38,7 +38,7 @@ describe('a request to a module', () => {
     assert.equal(await lost, undefined);
   });
 
-  test('is not answered by another module, nor twice', async () => {
+  test('a request to a module is not answered by another module, nor twice', async () => {
     const { requests, ask, lastId } = setUp();
     const asked = ask();
     const answer = { type: 'configuration_values', id: lastId(), values: { x: 1 } } as const;

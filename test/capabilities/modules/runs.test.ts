@@ -53,7 +53,7 @@ function setUp() {
 }
 
 describe('a start of a module', () => {
-  test('is refused while another one is heard, and is not listened to', () => {
+  test('a start of a module is refused while another one is heard, and is not listened to', () => {
     const { runs, greet } = setUp();
     assert.equal(greet('r1', '1'), undefined);
     assert.match(greet('r2', '2') ?? '', /connected from 10\.0\.0\.1/);
@@ -89,7 +89,7 @@ describe('a start of a module', () => {
     assert.equal(greet('r4', '4'), undefined);
   });
 
-  test('is told of once, and not more often than modules start', async () => {
+  test('a start of a module is told of once, and not more often than modules start', async () => {
     const { clock, runs } = setUp();
     assert.deepEqual([runs.shouldLogHello(MODULE, 'r1'), runs.shouldLogHello(MODULE, 'r1')], [true, false]);
     assert.equal(runs.shouldLogHello(MODULE, 'r2'), false);

@@ -50,7 +50,7 @@ describe('a scan by a module', () => {
     assert.equal(borrowed(), 0);
   });
 
-  test('is told to stop when nobody wants it any more, and not when it is over', async () => {
+  test('a scan by a module is told to stop when nobody wants it any more, and not when it is over', async () => {
     const { sent, scans } = setUp();
     scans.greeted(BOARD, 'r1');
     const leaving = new AbortController();
@@ -69,7 +69,7 @@ describe('a scan by a module', () => {
     );
   });
 
-  test('ends when the module starts again, goes offline, or says nothing any more', async () => {
+  test('a scan by a module ends when the module starts again, goes offline, or says nothing any more', async () => {
     const { clock, scans } = setUp();
     for (const [lose, reason] of [
       [() => scans.greeted(BOARD, 'r2'), /started again/],
@@ -93,7 +93,7 @@ describe('a scan over HTTP', () => {
     module = await provisionModule(gateway(), 'Board', 'V00000000000000000000000000000002');
   });
 
-  test('is refused: a body that says too little or too much', async () => {
+  test('a scan over HTTP is refused: a body that says too little or too much', async () => {
     for (const [path, body] of [
       ['test', {}],
       ['test', { uri: '192.168.1.20' }],
@@ -107,7 +107,7 @@ describe('a scan over HTTP', () => {
     }
   });
 
-  test('is refused: no module, none of its kind, none that is there', async () => {
+  test('a scan over HTTP is refused: no module, none of its kind, none that is there', async () => {
     const { call, provision } = gateway();
     const ask = async (runtime: string): Promise<string> =>
       refusal(await call('INSTALLER', 'POST', '/v3/modbus/scan', { uri: 'tcp://a', runtime_id: runtime }));
@@ -166,7 +166,7 @@ describe('a scan over HTTP', () => {
     assert.equal((await lines.next()).done, true);
   });
 
-  test('is ended at the module when the caller goes away', async () => {
+  test('a scan over HTTP is ended at the module when the caller goes away', async () => {
     const leaving = new AbortController();
     const answer = await fetch(`${gateway().origin}/v3/modbus/scan`, {
       method: 'POST',
@@ -230,7 +230,7 @@ describe('a scan over HTTP', () => {
     ['the time limit', { type: 'scan_end', outcome: 'time_limit' }, /too long/],
   ];
   for (const [title, said, expected] of SENTENCES)
-    test(`is a sentence in a test of one unit: ${title}`, async () => {
+    test(`a scan over HTTP is a sentence in a test of one unit: ${title}`, async () => {
       const body = { uri: 'tcp://a', runtime_id: module.device.id };
       const asked = gateway().ok('INSTALLER', 'POST', '/v3/modbus/test', body);
       const { id } = await module.next('scan');

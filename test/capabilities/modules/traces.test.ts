@@ -39,7 +39,7 @@ const frame = (sent: string, received?: string): TraceEntry => ({
 });
 
 describe('a field trace in the gateway', () => {
-  test('is refused when as many devices are traced as may be, and not for one of these', () => {
+  test('a field trace in the gateway is refused when as many devices are traced as may be, and not for one of these', () => {
     const { traces } = setUp();
     for (let index = 0; index < LIMITS.trace.devices; index += 1)
       traces.start(device(`d${index}`), LIMITS.trace.durationMs);
@@ -69,7 +69,7 @@ describe('a field trace in the gateway', () => {
     assert.equal(sent.at(-1)?.duration_ms, 0);
   });
 
-  test('is asked for again, for the rest of its time, when its module has started anew', async () => {
+  test('a field trace in the gateway is asked for again, for the rest of its time, when its module has started anew', async () => {
     const { clock, sent, traces } = setUp();
     traces.start(ROOF, 60_000);
     await clock.advance(20_000);
@@ -132,7 +132,7 @@ describe('the image of a trace', () => {
     ...of,
   });
 
-  test('has the newest words of each register, by unit and table, neighbours together', () => {
+  test('the image of a trace has the newest words of each register, by unit and table, neighbours together', () => {
     const yaml = traceImage('Roof', [
       exchange({ sent: '000100000006010300640002', received: '00010000000701030400010002' }),
       exchange({ sent: '000200000006010300640001', received: '0002000000050103020009' }),
@@ -170,7 +170,7 @@ describe('the image of a trace', () => {
     );
   });
 
-  test('has the answers of paths and topics, and is none where nothing can be played back', () => {
+  test('the image of a trace has the answers of paths and topics, and is none where nothing can be played back', () => {
     const yaml = traceImage('Roof', [
       exchange({
         transport: 'http',

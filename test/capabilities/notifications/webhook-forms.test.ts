@@ -56,7 +56,7 @@ describe('a webhook body', () => {
       ['short', 'ERROR  Battery: low\n'],
       ['long', 'ERROR  Battery: low\n'.repeat(5_000)],
     ])
-      test(`is accepted with a ${size} text in the form ${form}`, () =>
+      test(`a webhook body is accepted with a ${size} text in the form ${form}`, () =>
         judge(webhookBody(form as WebhookForm, message(text ?? ''))));
 
   test('holds the members for programs and the texts that Slack and Discord read in the form JSON', () => {

@@ -95,7 +95,7 @@ describe('a request for an output is refused', () => {
       assert.deepEqual([bench.arrived, bench.outputs.all()], [[], []]);
     });
 
-  test('beyond the outputs of a site, unless one of them is not held any more', async (t) => {
+  test('a request for an output is refused beyond the outputs of a site, unless one of them is not held any more', async (t) => {
     const bench = await startOutputs(t);
     const ask = (relay: number) =>
       bench.ask(
@@ -115,7 +115,7 @@ describe('a request for an output is refused', () => {
 });
 
 describe('an output', () => {
-  test('has the command with the highest priority, and falls back to the next one when that ends', async (t) => {
+  test('an output has the command with the highest priority, and falls back to the next one when that ends', async (t) => {
     const bench = await startOutputs(t);
     assert.deepEqual(bench.ask('sun', 'set_current', amperes(16), { ...STOP, priority: 40 }), {
       holds: true,
@@ -135,7 +135,7 @@ describe('an output', () => {
     assert.equal(bench.outputs.all().length, 1, 'commands in one request belong to one output');
   });
 
-  test('stays with the rule that asks for longest among equal priorities, as long as it asks in time', async (t) => {
+  test('an output stays with the rule that asks for longest among equal priorities, as long as it asks in time', async (t) => {
     const bench = await startOutputs(t);
     for (let round = 0; round < 4; round++) {
       bench.ask('late', 'set_current', amperes(round === 0 ? 7 : 8), { ...STOP, valid_s: 30 });
@@ -170,7 +170,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'set_current 32');
   });
 
-  test('gets the safe command when a bound leaves nothing that the device takes', async (t) => {
+  test('an output gets the safe command when a bound leaves nothing that the device takes', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('sun', 'set_current', amperes(20), STOP);
     bench.ask('grid', 'set_current', null, { max: amperes(3) });
@@ -202,7 +202,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'set_current 17');
   });
 
-  test('is tried again within ten seconds when its device is back, without a trace of each attempt', async (t) => {
+  test('an output is tried again within ten seconds when its device is back, without a trace of each attempt', async (t) => {
     const bench = await startOutputs(t);
     bench.setListening(bench.charger, 0);
     const answer = (): unknown => bench.ask('sun', 'set_current', amperes(16), { ...STOP, valid_s: 3_600 });
@@ -218,7 +218,7 @@ describe('an output', () => {
     );
   });
 
-  test('gets at most one command a second, however often its rule changes its mind', async (t) => {
+  test('an output gets at most one command a second, however often its rule changes its mind', async (t) => {
     const bench = await startOutputs(t);
     for (let step = 0; step < 40; step++) {
       bench.ask('sun', 'set_current', amperes(6 + (step % 20)), STOP);
@@ -229,7 +229,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'set_current 25', 'the last one counts');
   });
 
-  test('is one of several that share a command when rules name them', async (t) => {
+  test('an output is one of several that share a command when rules name them', async (t) => {
     const bench = await startOutputs(t);
     for (const relay of [1, 2])
       bench.ask(
@@ -245,7 +245,7 @@ describe('an output', () => {
     ]);
   });
 
-  test('is one for rules of which one names the command of the other beforehand', async (t) => {
+  test('an output is one for rules of which one names the command of the other beforehand', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('grid', 'set_current', amperes(16), { safe: amperes(7), priority: 0 });
     bench.ask('sun', 'stop', {}, { ...STOP, priority: 1, commands: ['set_current'] });
@@ -254,7 +254,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'stop');
   });
 
-  test('has the safe command of a rule that only limits when no other rule has one', async (t) => {
+  test('an output has the safe command of a rule that only limits when no other rule has one', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('grid', 'set_current', amperes(16), { safe: amperes(7), priority: 0, valid_s: 10 });
     await pass(bench, 20);
@@ -265,7 +265,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'stop');
   });
 
-  test('becomes one when a request names the commands of two', async (t) => {
+  test('an output becomes one when a request names the commands of two', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('a', 'set_current', amperes(16), { safe: amperes(6) });
     bench.ask('b', 'start', {}, STOP);
@@ -282,7 +282,7 @@ describe('an output', () => {
     assert.equal(bench.outputs.all().length, 1);
   });
 
-  test('has the safe command of the rule that has it in ordinary times', async (t) => {
+  test('an output has the safe command of the rule that has it in ordinary times', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('sun', 'set_current', amperes(16), { ...STOP, priority: 30, valid_s: 40 });
     bench.ask('peak', 'stop', {}, { safe: 'start', priority: 80, valid_s: 20 });
@@ -293,7 +293,7 @@ describe('an output', () => {
 });
 
 describe('an output that nobody asks for', () => {
-  test('gets its safe command at once when the rule is stopped or withdraws, and then is left alone', async (t) => {
+  test('an output that nobody asks for gets its safe command at once when the rule is stopped or withdraws, and then is left alone', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('sun', 'set_current', amperes(16), STOP);
     await pass(bench, 2);
@@ -305,7 +305,7 @@ describe('an output that nobody asks for', () => {
     assert.equal(bench.outputs.all()[0]?.safe, undefined);
   });
 
-  test('gets its safe command within a minute when the rule is silent or its script has ended', async (t) => {
+  test('an output that nobody asks for gets its safe command within a minute when the rule is silent or its script has ended', async (t) => {
     for (const isEnded of [false, true]) {
       const bench = await startOutputs(t);
       bench.ask('sun', 'set_current', amperes(16), { ...STOP, ...(isEnded && { valid_s: 3_600 }) });
@@ -336,7 +336,7 @@ describe('an output that nobody asks for', () => {
     assert.equal(bench.value(), 'set_current 8');
   });
 
-  test('gets its safe command within a minute after a restart without its rules, also when the device comes later', async (t) => {
+  test('an output that nobody asks for gets its safe command within a minute after a restart without its rules, also when the device comes later', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('sun', 'set_current', amperes(16), STOP);
     await pass(bench, 2);
@@ -358,7 +358,7 @@ describe('an output that nobody asks for', () => {
     );
   });
 
-  test('is forgotten with its device', async (t) => {
+  test('an output that nobody asks for is forgotten with its device', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('sun', 'set_current', amperes(16), STOP);
     await pass(bench, 2);

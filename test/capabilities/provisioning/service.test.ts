@@ -31,7 +31,7 @@ function isAccepted({ provisioning }: ProvisioningSetup, configuration: Connecti
 }
 
 describe('a login is refused', () => {
-  test("when the password is wrong, the name or certificate unknown, or the password another device's", async (t) => {
+  test("a login is refused when the password is wrong, the name or certificate unknown, or the password another device's", async (t) => {
     const setup = startProvisioning(t);
     const { configuration: one } = await standalone(setup);
     const { configuration: two } = await standalone(setup);
@@ -46,7 +46,7 @@ describe('a login is refused', () => {
     assert.equal(setup.provisioning.verifyCertificate('unknown'), undefined);
   });
 
-  test('for the gateway’s own device, which has no password', (t) => {
+  test('a login is refused for the gateway’s own device, which has no password', (t) => {
     const { provisioning } = startProvisioning(t);
     const { hardwareId = '' } = provisioning.own.gateway.communication;
     assert.equal(provisioning.verifyPassword(hardwareId, Buffer.alloc(0)), undefined);
@@ -54,7 +54,7 @@ describe('a login is refused', () => {
 });
 
 describe('a configuration is refused', () => {
-  test('for what has no connection of its own', async (t) => {
+  test('a configuration is refused for what has no connection of its own', async (t) => {
     const setup = startProvisioning(t);
     const { provisioning, upload } = setup;
     await assert.rejects(
@@ -77,7 +77,7 @@ describe('a configuration is refused', () => {
     );
   });
 
-  test('for a listener that is off, and nothing changes', async (t) => {
+  test('a configuration is refused for a listener that is off, and nothing changes', async (t) => {
     const setup = startProvisioning(t);
     const { device, configuration } = await standalone(setup);
     await assert.rejects(
@@ -94,7 +94,7 @@ describe('a configuration is refused', () => {
     assert.deepEqual(setup.revoked, []);
   });
 
-  test('for a device that was deleted while its certificate was made', async (t) => {
+  test('a configuration is refused for a device that was deleted while its certificate was made', async (t) => {
     const setup = startProvisioning(t, { tls: true });
     const { device } = await standalone(setup);
     const generating = setup.provisioning.generateConfiguration(device, 'MQTTS', HOST);
@@ -104,7 +104,7 @@ describe('a configuration is refused', () => {
 });
 
 describe('a module is refused', () => {
-  test('when its hardware id belongs to a device of another type', async (t) => {
+  test('a module is refused when its hardware id belongs to a device of another type', async (t) => {
     const setup = startProvisioning(t);
     const { device } = await standalone(setup);
     const hardwareId = device.communication.hardwareId ?? '';
@@ -135,7 +135,7 @@ describe('the first start', () => {
 });
 
 describe('a standalone device', () => {
-  test('has a configuration with all that a device needs, and is let in with it', async (t) => {
+  test('a standalone device has a configuration with all that a device needs, and is let in with it', async (t) => {
     const setup = startProvisioning(t);
     const { device, configuration } = await standalone(setup);
     const { mqttCredentials, hardwareId, ...rest } = configuration;
@@ -159,7 +159,7 @@ describe('a standalone device', () => {
     assert.equal(isAccepted(setup, configuration), true);
   });
 
-  test('gets MQTTS where that is served, MQTT on request, and the address that the operator set', async (t) => {
+  test('a standalone device gets MQTTS where that is served, MQTT on request, and the address that the operator set', async (t) => {
     const setup = startProvisioning(t, { tls: true, publicHost: 'box.local' });
     const { configuration, device } = await standalone(setup);
     assert.equal(configuration.mqttHost, 'box.local');
@@ -170,7 +170,7 @@ describe('a standalone device', () => {
     assert.equal(plain.configuration?.mqttProtocol, 'MQTT');
   });
 
-  test('has no secret in the database', async (t) => {
+  test('a standalone device has no secret in the database', async (t) => {
     const setup = startProvisioning(t);
     const { configuration } = await standalone(setup);
     assert.ok('username' in configuration.mqttCredentials);
@@ -180,7 +180,7 @@ describe('a standalone device', () => {
 });
 
 describe('the built-in module', () => {
-  test('gets a configuration from the gateway, and the one before is void', async (t) => {
+  test('the built-in module gets a configuration from the gateway, and the one before is void', async (t) => {
     const setup = startProvisioning(t);
     const first = await setup.provisioning.configureOwnModule('127.0.0.1');
     assert.equal(first.mqttHost, '127.0.0.1');
@@ -233,7 +233,7 @@ describe('deleting a device', () => {
 });
 
 describe('a module', () => {
-  test('is the same device when its hardware id comes again, with the new name and its old credentials', async (t) => {
+  test('a module is the same device when its hardware id comes again, with the new name and its old credentials', async (t) => {
     const setup = startProvisioning(t);
     const provision = (name: string) =>
       setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
@@ -248,7 +248,7 @@ describe('a module', () => {
     assert.notEqual((await provision('Three')).device.id, first.device.id);
   });
 
-  test('is one device when it is requested twice at once, let in with the credentials that were shown', async (t) => {
+  test('a module is one device when it is requested twice at once, let in with the credentials that were shown', async (t) => {
     const setup = startProvisioning(t, { tls: true });
     const provision = (name: string) =>
       setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);

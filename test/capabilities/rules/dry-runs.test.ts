@@ -29,7 +29,7 @@ const numberOf = ({ program }: Sandboxed): number => program.of('dry_run').at(-1
 const endsOf = ({ program }: Sandboxed): number[] => program.of('dry_run_end').map(({ dryRun }) => dryRun);
 
 describe('a dry run is refused', () => {
-  test('where nothing runs rules', async (t) => {
+  test('a dry run is refused where nothing runs rules', async (t) => {
     const { rules, clock } = await startRecords(t);
     const period = { fromMs: clock.wallMs() - 1, toMs: clock.wallMs() };
     await assert.rejects(
@@ -38,7 +38,7 @@ describe('a dry run is refused', () => {
     );
   });
 
-  test('for a rule that does not exist, and for a period that is empty, to come or too long', async (t) => {
+  test('a dry run is refused for a rule that does not exist, and for a period that is empty, to come or too long', async (t) => {
     const { rules, clock } = await startRecords(t);
     const { runner, told } = notingRunner();
     rules.start(runner);
@@ -65,7 +65,7 @@ describe('a dry run is refused', () => {
     assert.deepEqual(told, ['dry run a']);
   });
 
-  test('when the sandbox does not start in time, and begins with it when it does', async (t) => {
+  test('a dry run is refused when the sandbox does not start in time, and begins with it when it does', async (t) => {
     const site = await startSandbox(t);
     const late = assert.rejects(begin(site), refused('unavailable'));
     assert.equal(site.program.isReleased, false);
@@ -83,7 +83,7 @@ describe('a dry run is refused', () => {
     assert.equal(site.program.isReleased, true);
   });
 
-  test('while another one is going on', async (t) => {
+  test('a dry run is refused while another one is going on', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const first = begin(site);
@@ -93,7 +93,7 @@ describe('a dry run is refused', () => {
     assert.equal(site.program.of('dry_run').length, 1);
   });
 
-  test('when its caller has left already', async (t) => {
+  test('a dry run is refused when its caller has left already', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     await assert.rejects(begin(site, AbortSignal.abort(new Error('gone'))), /gone/);
@@ -102,7 +102,7 @@ describe('a dry run is refused', () => {
 });
 
 describe('a dry run ends', () => {
-  test('when its caller leaves', async (t) => {
+  test('a dry run ends when its caller leaves', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const caller = new AbortController();
@@ -117,7 +117,7 @@ describe('a dry run ends', () => {
     assert.equal((await second).end, 'finished');
   });
 
-  test('when the sandbox ends', async (t) => {
+  test('a dry run ends when the sandbox ends', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const first = begin(site);
@@ -129,7 +129,7 @@ describe('a dry run ends', () => {
     await second;
   });
 
-  test('when the sandbox says nothing any more', async (t) => {
+  test('a dry run ends when the sandbox says nothing any more', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const refusal = assert.rejects(begin(site), refused('unavailable'));
@@ -157,7 +157,7 @@ describe('a dry run asks', () => {
     return answer as RuleAnswer;
   };
 
-  test('for the rule whose script it is, so that it finds what that has stored', async (t) => {
+  test('a dry run asks for the rule whose script it is, so that it finds what that has stored', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -187,7 +187,7 @@ describe('a dry run asks', () => {
     assert.equal(site.program.of('dry_run_answer').length, 1);
   });
 
-  test('and its answer names what it read, each attribute once and by its own name', async (t) => {
+  test('the answer to a dry run names what it read, each attribute once and by its own name', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
@@ -207,7 +207,7 @@ describe('a dry run asks', () => {
     assert.deepEqual((await running).read, [{ deviceId, attribute: 'soc' }]);
   });
 
-  test('and is told when the gateway fails to answer', async (t) => {
+  test('a dry run is told when the gateway fails to answer', async (t) => {
     const site = await startSandbox(t, {
       callRecordedMethod: async () => {
         throw new Error('broken');
@@ -231,7 +231,7 @@ describe('what was recorded', () => {
   ): Promise<RuleAnswer> => site.callRecordedMethod(site.rule, request, onRead);
   const no = (error: string): RuleAnswer => ({ ok: false, error });
 
-  test('is refused for what does not exist or a rule may not read', async (t) => {
+  test('what was recorded is refused for what does not exist or a rule may not read', async (t) => {
     const site = await startSite(t);
     const { id: deviceId } = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     const samples = (name: string, id = deviceId) =>
@@ -252,7 +252,7 @@ describe('what was recorded', () => {
     assert.equal((await check('calibrate', {})).ok, false);
   });
 
-  test('is read by name or alias, whether the device is there or not', async (t) => {
+  test('what was recorded is read by name or alias, whether the device is there or not', async (t) => {
     const site = await startSite(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     const { id: deviceId } = device;

@@ -57,7 +57,7 @@ test('a follower of all logs misses nothing when the rule that wrote last is del
 });
 
 describe('a log entry that is dropped', () => {
-  test('is beyond the rate: one warning says how many; another rule is not affected', async (t) => {
+  test('a log entry that is dropped is beyond the rate: one warning says how many; another rule is not affected', async (t) => {
     const records = await startRecords(t);
     const [loud, calm] = [records.rules.create(newRule('loud')), records.rules.create(newRule('calm'))];
     for (let number = 0; number < MOST + 30; number++)
@@ -75,7 +75,7 @@ describe('a log entry that is dropped', () => {
     assert.equal(records.messages(loud).at(-1), 'again');
   });
 
-  test('is summarised also when the gateway stops', async (t) => {
+  test('a log entry that is dropped is summarised also when the gateway stops', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     for (let number = 0; number <= MOST; number++) records.rules.logs.append(rule.id, 'info', 'm');
@@ -86,7 +86,7 @@ describe('a log entry that is dropped', () => {
     );
   });
 
-  test('does not fit the buffer while the disk takes nothing; what fitted is stored when it does again', async (t) => {
+  test('a log entry that is dropped does not fit the buffer while the disk takes nothing; what fitted is stored when it does again', async (t) => {
     const records = await startRecords(t, { commits: { bufferedBytes: 10 } });
     const rule = records.rules.create(newRule('a'));
     records.history
@@ -103,7 +103,7 @@ describe('a log entry that is dropped', () => {
     assert.match(await records.metrics.text(), /rule_logs_dropped_total\{reason="disk"\} 1/);
   });
 
-  test('is of a rule that does not exist', async (t) => {
+  test('a log entry that is dropped is of a rule that does not exist', async (t) => {
     const records = await startRecords(t);
     records.rules.logs.append('nobody', 'info', 'x');
     await records.clock.advance(1_000);
@@ -112,7 +112,7 @@ describe('a log entry that is dropped', () => {
 });
 
 describe('logs of a rule', () => {
-  test('are told after they are on disk, in order, cut to the limit at a whole character', async (t) => {
+  test('logs of a rule are told after they are on disk, in order, cut to the limit at a whole character', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     const told: RuleLogEntry[] = [];
@@ -130,7 +130,7 @@ describe('logs of a rule', () => {
     ]);
   });
 
-  test('are listed newest first by pages, each page in order of time, by severity', async (t) => {
+  test('logs of a rule are listed newest first by pages, each page in order of time, by severity', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     for (const severity of ['debug', 'info', 'error', 'info', 'error'] as const)
@@ -146,7 +146,7 @@ describe('logs of a rule', () => {
     assert.deepEqual(page(['error'], 50, 1), ['error', 2]);
   });
 
-  test('are the newest thousand and few more; another rule keeps its own', async (t) => {
+  test('logs of a rule are the newest thousand and few more; another rule keeps its own', async (t) => {
     const records = await startRecords(t);
     const [rule, other] = [records.rules.create(newRule('a')), records.rules.create(newRule('b'))];
     await write(records, other.id, 1);
@@ -158,7 +158,7 @@ describe('logs of a rule', () => {
     assert.deepEqual(records.messages(other), ['m0']);
   });
 
-  test('survive a restart, also those written just before it', async (t) => {
+  test('logs of a rule survive a restart, also those written just before it', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     records.rules.logs.append(rule.id, 'info', 'last');
@@ -166,7 +166,7 @@ describe('logs of a rule', () => {
     assert.deepEqual(records.messages(rule), ['last']);
   });
 
-  test('go with the rule, also those on their way to the disk; a leftover goes at the next start', async (t) => {
+  test('logs of a rule go with the rule, also those on their way to the disk; a leftover goes at the next start', async (t) => {
     const records = await startRecords(t);
     const [rule, other] = [records.rules.create(newRule('a')), records.rules.create(newRule('b'))];
     await write(records, rule.id, 1);

@@ -49,14 +49,14 @@ async function startRuns(t: TestContext) {
 }
 
 describe('the runs of a rule', () => {
-  test('are for users, of known rules, in pages', async (t) => {
+  test('the runs of a rule are for users, of known rules, in pages', async (t) => {
     const { served } = await startRuns(t);
     assert.equal((await served.ask('READONLY', 'GET', `${PATH}/runs`)).status, 403);
     assert.equal((await served.ask('USER', 'GET', '/v3/site/rule_engine/rules/none/runs')).status, 404);
     assert.equal((await served.ask('USER', 'GET', `${PATH}/runs?limit=x`)).status, 400);
   });
 
-  test('are those of the script that runs, then those of scripts that have ended', async (t) => {
+  test('the runs of a rule are those of the script that runs, then those of scripts that have ended', async (t) => {
     const { site, rule, served, answer } = await startRuns(t);
     site.program.say({ type: 'runs', ruleId: rule.id, runs: [run({ cause: 'start' })] });
     const asked = served.ask('USER', 'GET', `${PATH}/runs?limit=2`);
@@ -76,7 +76,7 @@ describe('the runs of a rule', () => {
     assert.equal(total, 3);
   });
 
-  test('are bounded in number and size for scripts that have ended, and gone with the rule', () => {
+  test('the runs of a rule are bounded in number and size for scripts that have ended, and gone with the rule', () => {
     const { changes, others, length } = LIMITS.rules.trace;
     const past = new PastRuns(LIMITS.rules.trace);
     for (let count = 0; count < 40; count++) past.add('a', [run(), run({ cause: 'start' })]);
@@ -90,14 +90,14 @@ describe('the runs of a rule', () => {
     assert.deepEqual(past.of('a'), []);
   });
 
-  test('are dropped when they come after the rule was deleted', async (t) => {
+  test('the runs of a rule are dropped when they come after the rule was deleted', async (t) => {
     const { site, rule } = await startRuns(t);
     site.rules.remove([rule.id]);
     site.rules.keepRuns(rule.id, [run()]);
     assert.deepEqual(await site.rules.runs(rule), []);
   });
 
-  test('are traced for rules of strategies, for others by choice, which goes to the sandbox at once', async (t) => {
+  test('the runs of a rule are traced for rules of strategies, for others by choice, which goes to the sandbox at once', async (t) => {
     const { site, rule, served } = await startRuns(t);
     const made = site.rules.create({ ...newRule('made'), strategy: { id: 'daily', parameters: {} } });
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('running a rule now', () => {
   const codeOf = ({ status, body }: { status: number; body: unknown }) =>
     `${status} ${(body as { errors?: { code: string }[] }).errors?.[0]?.code}`;
 
-  test('is for owners, and answers with the runs that came of it', async (t) => {
+  test('running a rule now is for owners, and answers with the runs that came of it', async (t) => {
     const { served, answer } = await startRuns(t);
     assert.equal((await served.ask('USER', 'POST', POST)).status, 403);
     const asked = served.ask('OWNER', 'POST', POST);
@@ -140,7 +140,7 @@ describe('running a rule now', () => {
     });
   });
 
-  test('is refused while the rule is disabled, does not compile, or all rules are suspended', async (t) => {
+  test('running a rule now is refused while the rule is disabled, does not compile, or all rules are suspended', async (t) => {
     const { site, served } = await startRuns(t);
     const ask = async () => codeOf(await served.ask('OWNER', 'POST', POST));
     site.rules.setDisabled(['pump'], true);
@@ -158,7 +158,7 @@ describe('running a rule now', () => {
     assert.deepEqual(site.program.of('run_now'), []);
   });
 
-  test('is refused while the rule runs, and when it has nothing to run', async (t) => {
+  test('running a rule now is refused while the rule runs, and when it has nothing to run', async (t) => {
     for (const [refusal, code] of [
       ['running', '409 rule_running'],
       ['nothing', '422 rule_without_functions'],

@@ -9,7 +9,7 @@ import { LIST_DEVICES, namesOf, startSandbox, started } from './sandbox-support.
 import { newRule } from './support.ts';
 
 describe('the sandbox', () => {
-  test('is told the site and every rule in the order of creation once it has said hello, and not before', async (t) => {
+  test('the sandbox is told the site and every rule in the order of creation once it has said hello, and not before', async (t) => {
     const site = await startSandbox(t);
     const rules = ['c', 'a', 'b'].map((slug) => site.rules.create(newRule(slug)));
     site.rules.create(newRule('off', { disabled: true }));
@@ -32,7 +32,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('gets its settings anew with each life, and the site as it is when it says hello', async (t) => {
+  test('the sandbox gets its settings anew with each life, and the site as it is when it says hello', async (t) => {
     const site = await startSandbox(t);
     site.rules.create(newRule('a'));
     assert.deepEqual(site.program.settings, {
@@ -46,7 +46,7 @@ describe('the sandbox', () => {
     assert.equal(site.program.of('site')[1]?.site.timeZone, 'UTC');
   });
 
-  test('is told changes of rules: renamed, another script, disabled, deleted, suspended, resumed', async (t) => {
+  test('the sandbox is told changes of rules: renamed, another script, disabled, deleted, suspended, resumed', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     site.program.told.length = 0;
@@ -111,7 +111,7 @@ describe('the sandbox', () => {
     assert.equal(restarts(), undefined);
   });
 
-  test('is believed in the log also for what a stopped rule said last, but not for a deleted one', async (t) => {
+  test('the sandbox is believed in the log also for what a stopped rule said last, but not for a deleted one', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -135,7 +135,7 @@ describe('the sandbox', () => {
 });
 
 describe('the process of the sandbox', () => {
-  test('is started with the first rule that shall run, and not before', async (t) => {
+  test('the process of the sandbox is started with the first rule that shall run, and not before', async (t) => {
     const site = await startSandbox(t);
     const rule = site.rules.create(newRule('a', { disabled: true }));
     assert.equal(site.program.state, 'stopped');
@@ -143,7 +143,7 @@ describe('the process of the sandbox', () => {
     assert.deepEqual([site.program.state, site.program.isReleased], ['starting', false]);
   });
 
-  test('is let go with the last one, and kept when there is another one at once', async (t) => {
+  test('the process of the sandbox is let go with the last one, and kept when there is another one at once', async (t) => {
     const site = await startSandbox(t);
     const [first, second] = [site.rules.create(newRule('a')), site.rules.create(newRule('b'))];
     site.program.hello();
@@ -171,7 +171,7 @@ describe('the process of the sandbox', () => {
 });
 
 describe('a request', () => {
-  test('is not carried out for a rule that was stopped or replaced meanwhile', async (t) => {
+  test('a request is not carried out for a rule that was stopped or replaced meanwhile', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -193,7 +193,7 @@ describe('a request', () => {
     assert.deepEqual(site.asked, ['a list_devices', 'a list_devices']);
   });
 
-  test('is answered when it fails by a fault of ours, and the next one too', async (t) => {
+  test('a request is answered when it fails by a fault of ours, and the next one too', async (t) => {
     const site = await startSandbox(t, { callMethod: () => Promise.reject(new Error('oops')) });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -205,7 +205,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('is not answered to the next sandbox after the one that sent it', async (t) => {
+  test('a request is not answered to the next sandbox after the one that sent it', async (t) => {
     const { promise, resolve } = Promise.withResolvers<RuleAnswer>();
     const site = await startSandbox(t, { callMethod: () => promise });
     site.program.hello();
@@ -220,7 +220,7 @@ describe('a request', () => {
     assert.deepEqual(site.program.of('answer'), []);
   });
 
-  test('is refused when its answer is larger than a message', async (t) => {
+  test('a request is refused when its answer is larger than a message', async (t) => {
     const result = 'x'.repeat(LIMITS.processes.messageBytes);
     const site = await startSandbox(t, { callMethod: async () => ({ ok: true, result }) });
     site.program.hello();
@@ -235,7 +235,7 @@ describe('a request', () => {
 });
 
 describe('a sandbox that does not read', () => {
-  test('is told everything in order as soon as it reads again', async (t) => {
+  test('a sandbox that does not read is told everything in order as soon as it reads again', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     site.program.told.length = 0;
@@ -254,7 +254,7 @@ describe('a sandbox that does not read', () => {
     assert.deepEqual(namesOf(site), ['start a', 'start b', 'answer', `stop ${one}`, `stop ${two}`]);
   });
 
-  test('and dies leaves to the next one only the messages that it needs', async (t) => {
+  test('a sandbox that does not read and dies leaves to the next one only the messages that it needs', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     site.program.room = 0;
@@ -268,7 +268,7 @@ describe('a sandbox that does not read', () => {
 });
 
 describe('a sandbox that ends', () => {
-  test('is told every rule anew; nothing counts as started before it says so', async (t) => {
+  test('a sandbox that ends is told every rule anew; nothing counts as started before it says so', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rules = [site.rules.create(newRule('a')), site.rules.create(newRule('b'))];
@@ -289,7 +289,7 @@ describe('a sandbox that ends', () => {
     assert.deepEqual(site.messages(rules[0] as Rule), ['the rule engine ended and is started again']);
   });
 
-  test('is counted in metrics with what it used, and started rules are none then', async (t) => {
+  test('a sandbox that ends is counted in metrics with what it used, and started rules are none then', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));

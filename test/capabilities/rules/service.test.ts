@@ -67,7 +67,7 @@ describe('the engine refuses', () => {
 });
 
 describe('the runner', () => {
-  test('is told nothing before the start, then every enabled rule in the order of creation', async (t) => {
+  test('the runner is told nothing before the start, then every enabled rule in the order of creation', async (t) => {
     const { rules } = await startRecords(t);
     const { runner, told } = notingRunner();
     for (const slug of ['c', 'a', 'b']) rules.create(newRule(slug, { disabled: slug === 'a' }));
@@ -75,7 +75,7 @@ describe('the runner', () => {
     assert.deepEqual(told, ['run c V3', 'run b V3']);
   });
 
-  test('is told what follows from each change, and nothing from a change without effect', async (t) => {
+  test('the runner is told what follows from each change, and nothing from a change without effect', async (t) => {
     const { rules } = await startRecords(t);
     const { runner, told } = notingRunner();
     rules.start(runner);
@@ -163,7 +163,7 @@ describe('the runner', () => {
 });
 
 describe('rules', () => {
-  test('survive a restart with everything they are, in the order of creation', async (t) => {
+  test('rules survive a restart with everything they are, in the order of creation', async (t) => {
     const records = await startRecords(t);
     const script = { code: "x = 'é\0'", runtimeVersion: 'V1', execIntervalMs: 90_000 } as const;
     records.rules.create(newRule('z', { script, disabled: true }));
@@ -183,7 +183,7 @@ describe('rules', () => {
     assert.deepEqual(told.slice(-2), ['run z V1', 'run a V3']);
   });
 
-  test('are found by id before slug', async (t) => {
+  test('rules are found by id before slug', async (t) => {
     const { rules } = await startRecords(t);
     const rule = rules.create(newRule('a'));
     assert.equal(rules.require('a'), rule);

@@ -8,7 +8,7 @@ import { startSandbox, started } from './sandbox-support.ts';
 import { batteryManifest, newRule } from './support.ts';
 
 describe('a watch', () => {
-  test('is refused for an unknown device or attribute', async (t) => {
+  test('a watch is refused for an unknown device or attribute', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();
@@ -144,7 +144,7 @@ describe('a watch', () => {
     assert.equal(site.telemetry.events.has('telemetry_received'), false);
   });
 
-  test('ends with the sandbox', async (t) => {
+  test('a watch ends with the sandbox', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();

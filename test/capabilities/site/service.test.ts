@@ -25,7 +25,7 @@ function start(t: TestContext): { site: Site; restart: () => Site; database: Dat
 }
 
 describe('the site', () => {
-  test('is made once, with the defaults of the first start', (t) => {
+  test('the site is made once, with the defaults of the first start', (t) => {
     const { site, restart } = start(t);
     assert.deepEqual(site.get(), {
       id: 'site-1',
@@ -52,7 +52,7 @@ describe('the site', () => {
     assert.deepEqual([location, archived], [undefined, false]);
   });
 
-  test('stays as it was, and nothing is told, when the disk does not take a change', (t) => {
+  test('the site stays as it was, and nothing is told, when the disk does not take a change', (t) => {
     const { site, database } = start(t);
     let told = 0;
     site.events.on('site_updated', 'test', () => told++);
@@ -76,7 +76,7 @@ describe('the site', () => {
     assert.equal(lines.find(({ message }) => message === 'listener failed')?.['owner'], 'first');
   });
 
-  test('is the only one that a path can name', (t) => {
+  test('the site is the only one that a path can name', (t) => {
     const { site } = start(t);
     const resolve = resolveSiteId(site);
     assert.equal(resolve('site-1'), 'site-1');

@@ -85,7 +85,7 @@ const send = ([sink, times]: Sending) => sink.send([samplesOf(times)], noPace);
 describe('a folder that others can write', () => {
   const place = { position: { sequence: 1 }, records: {} };
 
-  test('gets a file in place of a link, and the file behind the link stays', async (t) => {
+  test('a folder that others can write gets a file in place of a link, and the file behind the link stays', async (t) => {
     const { folder, sink, rows } = folderOf(t);
     const precious = join(temporaryFolder(t), 'precious');
     writeFileSync(precious, 'keep me');
@@ -151,7 +151,7 @@ describe('a folder of CSV files', () => {
     });
   });
 
-  test('has files of each day once their time is over, late samples in files of their own day', async (t) => {
+  test('a folder of CSV files has files of each day once their time is over, late samples in files of their own day', async (t) => {
     const { names, rows, sink, wait } = folderOf(t);
     const target = sink();
     await target.begin({ position: { sequence: 7 }, records: {} });
@@ -167,7 +167,7 @@ describe('a folder of CSV files', () => {
     assert.deepEqual(rows(), [row(5), row(DAY_S), row(DAY_S + 1)]);
   });
 
-  test('is given its files early when they are large or many, and at the end', async (t) => {
+  test('a folder of CSV files is given its files early when they are large or many, and at the end', async (t) => {
     const { sink } = folderOf(t);
     const target = sink();
     await target.begin({ position: { sequence: 1 }, records: {} });
@@ -207,7 +207,7 @@ describe('a folder of CSV files', () => {
     assert.ok(names().includes('1970-01-01/telemetry-000000000001-9-3-4-box.csv'));
   });
 
-  test('does not go on in the middle of a file that vanished with its stick', async (t) => {
+  test('a folder of CSV files does not go on in the middle of a file that vanished with its stick', async (t) => {
     const { folder, sink } = folderOf(t);
     const target = sink();
     await target.begin({ position: { sequence: 1 }, records: {} });

@@ -30,7 +30,7 @@ const COUNT = samplesOf({
 });
 
 describe('messages by templates', () => {
-  test('are one for each device and second, with all its values', () => {
+  test('messages by templates are one for each device and second, with all its values', () => {
     const messages = [
       ...plainMessages(
         { topic: '{site}/{device}', payload: '{"at":{timestamp},"v":{values}}', isRetained: false },
@@ -50,7 +50,7 @@ describe('messages by templates', () => {
     );
   });
 
-  test('are one for each attribute where the topic names it', () => {
+  test('messages by templates are one for each attribute where the topic names it', () => {
     const messages = [
       ...plainMessages({ topic: 'a/{attribute}', payload: '{value}', isRetained: true }, [POWER]),
     ];
@@ -64,7 +64,7 @@ describe('messages by templates', () => {
 });
 
 describe('lines', () => {
-  test('are shared by values of one device and the same seconds, and texts are quoted', () => {
+  test('lines are shared by values of one device and the same seconds, and texts are quoted', () => {
     const tags = String.raw`telemetry,blueprint=Meter,device=meter/1,site=My\ site`;
     assert.deepEqual(
       [...linesOf('telemetry', [MODE, ON, COUNT, POWER])],
@@ -76,7 +76,7 @@ describe('lines', () => {
     );
   });
 
-  test('have no backslash that one engine reads as another one does not, and no break within a text', () => {
+  test('lines have no backslash that one engine reads as another one does not, and no break within a text', () => {
     const named = (site: string): LabelledSamples => ({ ...POWER, labels: { ...POWER.labels, site } });
     const tagsOf = (site: string): string | undefined =>
       [...linesOf('a\\', [named(site)])][0]?.text.split(' power=')[0];

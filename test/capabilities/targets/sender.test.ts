@@ -182,7 +182,7 @@ const arrived = (engine: FakeEngine): string[] =>
 const EVERYTHING = Array.from({ length: 25 }, (_, index) => `power=${index} ${1_000 + index}`);
 
 describe('a target', () => {
-  test('gets everything once and in order, with the tags of the device and the token', async (t) => {
+  test('a target gets everything once and in order, with the tags of the device and the token', async (t) => {
     const engine = new FakeEngine();
     const { sender } = await started(t, engine);
     await until(() => engine.lines.length === 25);
@@ -211,7 +211,7 @@ describe('a target', () => {
     ['refuses all it gets', { status: 400, text: 'no' }, /does not take the request: HTTP 400, "no"$/],
   ];
   for (const [title, answer, sentence] of stumbles)
-    test(`is tried again when it ${title}, says so, and misses nothing`, async (t) => {
+    test(`a target is tried again when it ${title}, says so, and misses nothing`, async (t) => {
       const engine = new FakeEngine();
       // As many as it takes to see that not even one line is taken.
       let stumblesLeft = 6;
@@ -224,7 +224,7 @@ describe('a target', () => {
       assert.deepEqual(told, ['target takes no telemetry', 'target takes telemetry again']);
     });
 
-  test('does not reveal the token by repeating it', async (t) => {
+  test('a target does not reveal the token by repeating it', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401, text: 'unknown: ["Token shibboleth"]' });
     const { sender, lines } = await started(t, engine);
@@ -313,7 +313,7 @@ describe('a target', () => {
     assert.ok(engine.requests < 25, `${engine.requests} requests`);
   });
 
-  test('gets shorter requests when it says that they are too long', async (t) => {
+  test('a target gets shorter requests when it says that they are too long', async (t) => {
     const engine = new FakeEngine();
     engine.judge = (lines) => ({ status: lines.length > 3 ? 413 : 204 });
     await started(t, engine);
@@ -321,7 +321,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), EVERYTHING);
   });
 
-  test('gets one sample in each stretch of time, and no value twice, where that was asked', async (t) => {
+  test('a target gets one sample in each stretch of time, and no value twice, where that was asked', async (t) => {
     const engine = new FakeEngine();
     const store = storeOf(25, (index) => Math.floor(index / 10));
     await started(t, engine, { selection: { isOnChange: true }, store });
@@ -333,7 +333,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(slow), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
   });
 
-  test('gets again what it acknowledged last after it was gone: it may have lost it', async (t) => {
+  test('a target gets again what it acknowledged last after it was gone: it may have lost it', async (t) => {
     const engine = new FakeEngine();
     const store = storeOf(25);
     engine.judge = () => (engine.requests === 3 ? undefined : { status: 204 });
@@ -342,7 +342,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('gets it again, too, when it was gone behind a proxy', async (t) => {
+  test('a target gets it again, too, when it was gone behind a proxy', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: engine.requests === 3 ? 502 : 204 });
     const { sender } = await started(t, engine);
@@ -350,7 +350,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('gets again what it acknowledged last when it answers over another connection', async (t) => {
+  test('a target gets again what it acknowledged last when it answers over another connection', async (t) => {
     const engine = new FakeEngine();
     const { changes } = storeOf(25);
     const store: ReturnType<typeof storeOf> = {
@@ -366,7 +366,7 @@ describe('a target', () => {
     assert.equal(sender.status().lastError, undefined);
   });
 
-  test('is not sent the same for ever when it ends each connection soon after it answered', async (t) => {
+  test('a target is not sent the same for ever when it ends each connection soon after it answered', async (t) => {
     const engine = new FakeEngine();
     let count = 10;
     const store: ReturnType<typeof storeOf> = { changes: async (asked) => storeOf(count).changes(asked) };
@@ -386,13 +386,13 @@ describe('a target', () => {
     assert.ok(sentAgain.slice(0, 2).every((lines) => lines > 0));
   });
 
-  test('is told again by another run what it acknowledged last before the gateway ended', async (t) => {
+  test('a target is told again by another run what it acknowledged last before the gateway ended', async (t) => {
     const { sender } = await started(t, new FakeEngine());
     await until(() => sender.cursor.position.sequence === 25);
     assert.equal(sender.resumption.position.sequence, 0);
   });
 
-  test('gets what was thinned out once only, also when it is tried again', async (t) => {
+  test('a target gets what was thinned out once only, also when it is tried again', async (t) => {
     const engine = new FakeEngine();
     let stumblesLeft = 2;
     engine.judge = () => ({ status: stumblesLeft-- > 0 ? 503 : 204 });
@@ -401,13 +401,13 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
   });
 
-  test('gets everything when the lists of devices and attributes are empty', async (t) => {
+  test('a target gets everything when the lists of devices and attributes are empty', async (t) => {
     const engine = new FakeEngine();
     await started(t, engine, { selection: { devices: [], attributes: [] } });
     await until(() => engine.lines.length === 25);
   });
 
-  test('gets nothing of attributes and devices that were not chosen', async (t) => {
+  test('a target gets nothing of attributes and devices that were not chosen', async (t) => {
     const engine = new FakeEngine();
     const { sender } = await started(t, engine, { selection: { attributes: ['volt*'] } });
     await until(() => sender.cursor.position.sequence === 25);

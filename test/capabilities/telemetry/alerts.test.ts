@@ -19,7 +19,7 @@ function rows(csv: string): string[] {
 }
 
 describe('raised alerts', () => {
-  test('end with a message that carries alerts and not their attribute', async (t) => {
+  test('raised alerts end with a message that carries alerts and not their attribute', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock } = started;
     const device = devices.add('battery', MANIFEST);
@@ -54,7 +54,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('end when a newer message with alerts left out those of a late message', async (t) => {
+  test('raised alerts end when a newer message with alerts left out those of a late message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock, telemetry } = started;
     const device = devices.add('battery', MANIFEST);
@@ -92,7 +92,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('are not those of a late message when they were imported', async (t) => {
+  test('raised alerts are not those of a late message when they were imported', async (t) => {
     const { devices, send, telemetry, clock } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { alerts: [], timestamp: NOW_S - 5 });
@@ -113,7 +113,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), []);
   });
 
-  test('stay over after a restart when they came with a late message', async (t) => {
+  test('raised alerts stay over after a restart when they came with a late message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);
@@ -123,7 +123,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), []);
   });
 
-  test('may be one string where a list is declared', async (t) => {
+  test('raised alerts may be one string where a list is declared', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { alerts: 'low', conn_alerts: 'lost' });
@@ -132,7 +132,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low']);
   });
 
-  test('are left out for an attribute above the role, but not for another attribute', async (t) => {
+  test('raised alerts are left out for an attribute above the role, but not for another attribute', async (t) => {
     const { devices, send } = await startTelemetry(t);
     const guarded = attribute('alerts', { access_level: 'installer' });
     const device = devices.add('battery', { ...MANIFEST, telemetry: { ...MANIFEST.telemetry, guarded } });
@@ -142,7 +142,7 @@ describe('raised alerts', () => {
       assert.deepEqual(devices.raisedAlerts(device, role), ['lost', 'low'], role);
   });
 
-  test('are those of all alert attributes together, each from its latest message', async (t) => {
+  test('raised alerts are those of all alert attributes together, each from its latest message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);
@@ -157,7 +157,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
   });
 
-  test('are the same in whatever order the messages come, and after a restart', async (t) => {
+  test('raised alerts are the same in whatever order the messages come, and after a restart', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const known = new Map<ReturnType<typeof devices.add>, string[]>();

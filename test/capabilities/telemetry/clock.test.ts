@@ -39,7 +39,7 @@ async function startMeter(t: Pick<TestContext, 'after'>) {
 }
 
 describe('a clock that was ahead and is put back', () => {
-  test('does not freeze latest values, alerts and what rules are told', async (t) => {
+  test('a clock that was ahead and is put back does not freeze latest values, alerts and what rules are told', async (t) => {
     const { bench, clock, value, raisedAlerts, send } = await startMeter(t);
     clock.step(2 * HOUR_MS);
     await send({ power: 1, faults: ['overheated'] });
@@ -62,7 +62,7 @@ describe('a clock that was ahead and is put back', () => {
     assert.ok(ageMs() >= 300 * SECOND_MS && ageMs() < 302 * SECOND_MS, `${ageMs()}`);
   });
 
-  test('is forgotten by the store too: a later value stays the latest over restarts', async (t) => {
+  test('a clock that was ahead and is put back is forgotten by the store too: a later value stays the latest over restarts', async (t) => {
     const { bench, clock, value, send, seal } = await startMeter(t);
     clock.step(2 * HOUR_MS);
     await send({ power: 1 });
@@ -76,7 +76,7 @@ describe('a clock that was ahead and is put back', () => {
     assert.equal(value(), 2, 'from the sealed parts');
   });
 
-  test('while the gateway was down: the value of then is not fresh, and whatever comes replaces it', async (t) => {
+  test('a clock that was ahead and is put back while the gateway was down: the value of then is not fresh, and whatever comes replaces it', async (t) => {
     const { bench, clock, value, ageMs, shown, send, seal } = await startMeter(t);
     clock.step(2 * HOUR_MS);
     await send({ power: 1 });
@@ -142,7 +142,7 @@ describe('a box that does not know the time', () => {
 });
 
 describe('data with a time of the device', () => {
-  test('is not late for a clock that is years ahead', async (t) => {
+  test('data with a time of the device is not late for a clock that is years ahead', async (t) => {
     const { bench, clock, send } = await startMeter(t);
     const nowS = clock.wallMs() / SECOND_MS;
     clock.step(365 * DAY_MS);
@@ -150,7 +150,7 @@ describe('data with a time of the device', () => {
     assert.deepEqual(bench.rejected, []);
   });
 
-  test('is imported when it lies in the future, but is not the latest value', async (t) => {
+  test('data with a time of the device is imported when it lies in the future, but is not the latest value', async (t) => {
     const { bench, clock, value, send } = await startMeter(t);
     await send({ power: 1 });
     const futureS = Math.floor(clock.wallMs() / SECOND_MS) + 86_400;

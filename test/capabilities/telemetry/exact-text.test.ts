@@ -54,7 +54,7 @@ test('a field of any text is one line', () => {
 });
 
 describe('an answer with text_format json', () => {
-  test('stays one record a line, and gives another box every text as it was, empty ones too', async (t) => {
+  test('an answer with text_format json stays one record a line, and gives another box every text as it was, empty ones too', async (t) => {
     const from = await startTelemetry(t);
     const meter = from.devices.add('meter', MANIFEST);
     for (const [index, text] of TEXTS.entries())
@@ -95,7 +95,7 @@ describe('an answer with text_format json', () => {
     assert.equal((await rows('plain'))[1], `${NOW_S},1,`);
   });
 
-  test('is not taken back when a cell is no JSON text', async (t) => {
+  test('an answer with text_format json is not taken back when a cell is no JSON text', async (t) => {
     const started = await startTelemetry(t);
     started.devices.add('meter', MANIFEST);
     for (const cell of ['a', '5', '"""a"', '[]'])

@@ -71,7 +71,7 @@ describe('an import', () => {
     ['with text for a number', 'ts,telemetry=voltage device=meter\n1,abc\n', /"abc" for a float/],
   ];
   for (const [title, csv, message] of refused)
-    test(`is refused ${title}`, async (t) => {
+    test(`an import is refused ${title}`, async (t) => {
       const started = await startTelemetry(t);
       const meter = started.devices.add('meter', MANIFEST);
       await assert.rejects(imported(started, csv), (error: Error & { code?: string }) => {

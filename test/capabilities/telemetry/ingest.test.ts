@@ -202,7 +202,7 @@ describe('taking telemetry in', () => {
     );
   });
 
-  test('is silent about everything of a device that declares nothing but what all have', async (t) => {
+  test('taking telemetry in is silent about everything of a device that declares nothing but what all have', async (t) => {
     const { devices, send, rejected } = await startTelemetry(t);
     const everywhere = { alerts: attribute('alerts'), alert_details: attribute('object') };
     await send(devices.add('blank', manifestOf({})), { anything: 5 });
@@ -210,7 +210,7 @@ describe('taking telemetry in', () => {
     assert.deepEqual(rejected, []);
   });
 
-  test('is silent about unknown names when the manifest says so', async (t) => {
+  test('taking telemetry in is silent about unknown names when the manifest says so', async (t) => {
     const { devices, send, rejected } = await startTelemetry(t);
     const manifest = manifestOf(
       { voltage: attribute('float') },
@@ -238,7 +238,7 @@ describe('time of measurement', () => {
     ['nothing when older', NOW_S - 7 * 86_400 - 1, undefined, 'late'],
   ];
   for (const [title, timestamp, expected, reason] of cases)
-    test(`is ${title}`, async (t) => {
+    test(`time of measurement is ${title}`, async (t) => {
       const { devices, telemetry, rejected, clock } = await startTelemetry(t);
       const device = devices.add('battery', MANIFEST);
       const body = Object.assign(Object.create(null) as Record<string, unknown>, { timestamp, voltage: 1 });
@@ -284,7 +284,7 @@ describe('time of measurement', () => {
     assert.equal(telemetry.latest(device, 'voltage')?.value, 2);
   });
 
-  test('is not waited for by more messages than there is room for', async (t) => {
+  test('time of measurement is not waited for by more messages than there is room for', async (t) => {
     const clock = new TestClock(0);
     const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 2 } });
     const device = devices.add('battery', MANIFEST);
@@ -295,7 +295,7 @@ describe('time of measurement', () => {
     await assert.rejects(Promise.resolve(give()), { code: 'unavailable' });
   });
 
-  test('is taken from the device while the gateway has no clock', async (t) => {
+  test('time of measurement is taken from the device while the gateway has no clock', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t, { clock: new TestClock(0) });
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -304,7 +304,7 @@ describe('time of measurement', () => {
 });
 
 describe('samples', () => {
-  test('give the value of the later message at one instant, in memory, in history and after a restart', async (t) => {
+  test('samples give the value of the later message at one instant, in memory, in history and after a restart', async (t) => {
     const { devices, send, telemetry, query, restart } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -321,7 +321,7 @@ describe('samples', () => {
     assert.deepEqual(rows(await query(asked)), [`${NOW_S},2`]);
   });
 
-  test('go into history when they are late, and do not replace the latest value', async (t) => {
+  test('samples go into history when they are late, and do not replace the latest value', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, received } = started;
     const device = devices.add('battery', MANIFEST);
@@ -339,7 +339,7 @@ describe('samples', () => {
     assert.deepEqual(rows(await query(asked)), [`${NOW_S - 100},1`, `${NOW_S},2`]);
   });
 
-  test('survive a restart, whatever their type', async (t) => {
+  test('samples survive a restart, whatever their type', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);
@@ -358,7 +358,7 @@ describe('samples', () => {
       assert.deepEqual(plain(started.telemetry.latest(device, name)?.value), plain(value), name);
   });
 
-  test('are gone with their device, also after a restart', async (t) => {
+  test('samples are gone with their device, also after a restart', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock } = started;
     const gone = devices.add('gone', MANIFEST);
@@ -373,7 +373,7 @@ describe('samples', () => {
     assert.equal(rows(await query(asked)).length, 1);
   });
 
-  test('begin a new series when the type of the attribute changes, and the old one comes back with it', async (t) => {
+  test('samples begin a new series when the type of the attribute changes, and the old one comes back with it', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query } = started;
     const device = devices.add('battery', MANIFEST);

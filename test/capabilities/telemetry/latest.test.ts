@@ -25,12 +25,12 @@ async function started(t: TestContext) {
 }
 
 describe('a query of latest values', () => {
-  test('is refused with too many attributes of all devices', () => {
+  test('a query of latest values is refused with too many attributes of all devices', () => {
     const names = range(LIMITS.telemetry.latestAttributes + 1).join(',');
     assert.equal(safeParse(LatestQuery, { 'devices[x]': [names] }).success, false);
   });
 
-  test('is refused with too many attributes of one device', () => {
+  test('a query of latest values is refused with too many attributes of one device', () => {
     const names = range(LIMITS.telemetry.latestAttributes + 1).join(',');
     assert.equal(safeParse(DeviceLatestQuery, { 'attribute.in': [names] }).success, false);
   });
@@ -52,7 +52,7 @@ describe('a query of latest values', () => {
 });
 
 describe('the latest values', () => {
-  test('tell how often a device measures, from the second measurement on', async (t) => {
+  test('the latest values tell how often a device measures, from the second measurement on', async (t) => {
     const { devices, send, device } = await started(t);
     const pause = () => devices.usualPauseS(device);
     await send(device, { timestamp: NOW_S - 5_000, voltage: 48 });
@@ -66,7 +66,7 @@ describe('the latest values', () => {
     assert.equal(pause(), 5);
   });
 
-  test('are none of those that only the blueprint before would have taken', async (t) => {
+  test('the latest values are none of those that only the blueprint before would have taken', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t);
     const json = (type: string) => attribute('json', { json_schema: { type } });
     const before = manifestOf({
@@ -102,7 +102,7 @@ describe('the latest values', () => {
     assert.deepEqual(now(), [undefined, 2, 7, { a: 1 }]);
   });
 
-  test('are a warning when too old, not declared, not for the role, or of no device', async (t) => {
+  test('the latest values are a warning when too old, not declared, not for the role, or of no device', async (t) => {
     const { ofDevice, send, device, telemetry } = await started(t);
     await send(device, { timestamp: NOW_S - 31, voltage: 1, secret: 5 });
     assert.equal(ofDevice(['voltage']), '{"voltage":{"warning":"No value within the relevance interval."}}');
@@ -124,7 +124,7 @@ describe('the latest values', () => {
     );
   });
 
-  test('write integers of 64 bits exactly', async (t) => {
+  test('the latest values write integers of 64 bits exactly', async (t) => {
     const { ofDevice, send, device } = await started(t);
     await send(device, { count: 9_223_372_036_854_775_807n });
     assert.equal(ofDevice(['count']), `{"count":{"value":9223372036854775807,"timestamp":${NOW_S}}}`);
@@ -148,7 +148,7 @@ describe('the operations', () => {
     return given as Call;
   };
 
-  test('refuse a time series for a caller that does not take CSV', async (t) => {
+  test('the operations refuse a time series for a caller that does not take CSV', async (t) => {
     const { telemetry, devices } = await started(t);
     const query = telemetryRoutes(telemetry, devices).find((route) => route.operation === 'query_timeseries');
     for (const accept of [undefined, '', 'application/json', 'text/csv;q=0', 'text/html, application/*'])

@@ -44,7 +44,7 @@ async function refusal(telemetry: TestTelemetry, query: object): Promise<Gateway
 const range = { from: NOW_S - 600, to: NOW_S + 600 };
 
 describe('a time series query is refused', () => {
-  test('when nothing of it exists, with the code that a client compares', async (t) => {
+  test('a time series query is refused when nothing of it exists, with the code that a client compares', async (t) => {
     const telemetry = await started(t);
     for (const item of [
       { device: 'nobody', attribute: 'voltage' },
@@ -61,7 +61,7 @@ describe('a time series query is refused', () => {
     }
   });
 
-  test('for another site', async (t) => {
+  test('a time series query is refused for another site', async (t) => {
     const telemetry = await started(t);
     const query = { ...range, telemetry: [{ attribute: 'voltage' }] };
     assert.equal((await refusal(telemetry, { ...query, site: 'elsewhere' })).kind, 'not_found');
@@ -70,14 +70,14 @@ describe('a time series query is refused', () => {
     assert.match(await telemetry.query({ ...query, site: { name: 'Depot', id: [SITE] } }), /^ts,/);
   });
 
-  test('when it ends before it begins', async (t) => {
+  test('a time series query is refused when it ends before it begins', async (t) => {
     const telemetry = await started(t);
     const error = await refusal(telemetry, { from: 100, to: 100, telemetry: [{ attribute: 'voltage' }] });
     assert.equal(error.code, 'invalid_body');
     assert.equal(error.problems[0].details?.['field'], 'to');
   });
 
-  test('for aggregations without meaning, one problem for each attribute, naming what is possible', async (t) => {
+  test('a time series query is refused for aggregations without meaning, one problem for each attribute, naming what is possible', async (t) => {
     const telemetry = await started(t);
     const error = await refusal(telemetry, {
       ...range,
@@ -96,7 +96,7 @@ describe('a time series query is refused', () => {
     assert.match(error.message, /auto, last/);
   });
 
-  test('when it costs too much', async (t) => {
+  test('a time series query is refused when it costs too much', async (t) => {
     const telemetry = await started(t);
     const item = { attribute: 'voltage' };
     for (const query of [
@@ -111,7 +111,7 @@ describe('a time series query is refused', () => {
       assert.equal((await refusal(telemetry, query)).code, 'query_too_large');
   });
 
-  test('when it has too many columns, or only finding them takes too long', async (t) => {
+  test('a time series query is refused when it has too many columns, or only finding them takes too long', async (t) => {
     const telemetry = await started(t, { queryColumns: 4, queryComparisons: 100 });
     const of = (...items: object[]): object => ({ ...range, telemetry: items });
     const voltage = { attribute: 'voltage' };
@@ -131,7 +131,7 @@ describe('a time series query is refused', () => {
 });
 
 describe('the answer of a time series query', () => {
-  test('has one column for each item, device and attribute, with everything asked for in its head', async (t) => {
+  test('the answer of a time series query has one column for each item, device and attribute, with everything asked for in its head', async (t) => {
     const telemetry = await started(t);
     const csv = await telemetry.query({
       ...range,
@@ -160,7 +160,7 @@ describe('the answer of a time series query', () => {
     );
   });
 
-  test('has the types of its columns', async (t) => {
+  test('the answer of a time series query has the types of its columns', async (t) => {
     const { telemetry, meter } = await started(t);
     const typesOf = (name: string, aggregation: string, method = 'none'): readonly string[] =>
       telemetry.queryTimeSeries(
@@ -290,7 +290,7 @@ describe('the answer of a time series query', () => {
       assert.equal(await columnsOf(item), columns + 1, JSON.stringify(item));
   });
 
-  test('ends when the caller leaves', async (t) => {
+  test('the answer of a time series query ends when the caller leaves', async (t) => {
     const { telemetry, send, meter } = await started(t);
     await send(meter, { timestamp: NOW_S - 5, voltage: 1 });
     const leaving = new AbortController();
@@ -321,7 +321,7 @@ describe('gaps', () => {
       .slice(1)
       .map((row) => row.replace(/^\d+/, (at) => String(Number(at) - NOW_S)));
 
-  test('are filled from before, also from before the range, and never from after', async (t) => {
+  test('gaps are filled from before, also from before the range, and never from after', async (t) => {
     const telemetry = await started(t);
     await telemetry.send(telemetry.meter, { timestamp: NOW_S - 15, voltage: 1 });
     await telemetry.send(telemetry.meter, { timestamp: NOW_S + 20, voltage: 2 });
@@ -337,7 +337,7 @@ describe('gaps', () => {
     assert.deepEqual(column(await ask('14s')), ['20,2', '30,2']);
   });
 
-  test('are interpolated between neighbours, texts carried forward', async (t) => {
+  test('gaps are interpolated between neighbours, texts carried forward', async (t) => {
     const telemetry = await started(t);
     await telemetry.send(telemetry.meter, { timestamp: NOW_S - 10, count: 0, mode: 'a' });
     await telemetry.send(telemetry.meter, { timestamp: NOW_S + 10, count: 10, mode: 'b' });

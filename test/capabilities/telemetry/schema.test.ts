@@ -6,7 +6,7 @@ import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
 const QUERY = { from: 1, to: 2, telemetry: [{ attribute: 'voltage' }] };
 
 describe('a time series query on the wire', () => {
-  test('is refused with a list where an object is wanted', () => {
+  test('a time series query on the wire is refused with a list where an object is wanted', () => {
     for (const change of [
       { gap_filling: [5] },
       { gap_filling: [] },
@@ -20,7 +20,7 @@ describe('a time series query on the wire', () => {
       );
   });
 
-  test('is taken with nulls for what the caller leaves out', () => {
+  test('a time series query on the wire is taken with nulls for what the caller leaves out', () => {
     const nulls = { gap_filling: null, granularity: null, aggregation: null, site: null };
     assert.equal(safeParse(TimeSeriesQuery, { ...QUERY, ...nulls }).success, true);
   });

@@ -79,7 +79,7 @@ function check(
 }
 
 describe('the chart of today', () => {
-  test('is that of its samples, wherever it begins and ends and however often it is asked for', async (t) => {
+  test('the chart of today is that of its samples, wherever it begins and ends and however often it is asked for', async (t) => {
     const { engine, wishes } = started(t);
     for (const [fromS, toS] of [
       [10, 1_000],
@@ -98,7 +98,7 @@ describe('the chart of today', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('is that of its samples where parts have no cells, as those of an earlier version', async (t) => {
+  test('the chart of today is that of its samples where parts have no cells, as those of an earlier version', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 1_000);
     await engine.engine.seal();
@@ -201,7 +201,7 @@ describe('what of today is in the journal only', () => {
 });
 
 describe('the day before, in its block', () => {
-  test('is that of its samples, wherever the chart begins and however often it is asked for', async (t) => {
+  test('the day before, in its block is that of its samples, wherever the chart begins and however often it is asked for', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 2_777);
     await maintain(engine, 1);
@@ -213,7 +213,7 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('goes on in parts that came after it was made', async (t) => {
+  test('the day before, in its block goes on in parts that came after it was made', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 1_777);
     await maintain(engine, 1);
@@ -235,7 +235,7 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('is found where a chart saw before that there was none', async (t) => {
+  test('the day before, in its block is found where a chart saw before that there was none', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 1_777);
     check(engine, wishes, 31, DAY_S);

@@ -8,7 +8,7 @@ const MANIFEST = manifestOf({ voltage: attribute('float') });
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
 
 describe('telemetry of a device that is not known', () => {
-  test('stays while the disk takes no note of how long it has been there, and nothing ends', async (t) => {
+  test('telemetry of a device that is not known stays while the disk takes no note of how long it has been there, and nothing ends', async (t) => {
     const { devices, send, query, clock, lines } = await startTelemetry(t);
     const [left, device] = [devices.add('left', MANIFEST), devices.add('battery', MANIFEST)];
     await send(left, { voltage: 1 });

@@ -71,13 +71,13 @@ describe('a connection URI', () => {
 });
 
 describe('the wires of a module', () => {
-  test('have only the ports that the operator named', () => {
+  test('the wires of a module have only the ports that the operator named', () => {
     const bus = new FieldBus({ clock: new TestClock(), ports: {} });
     assert.equal(bus.modbus('port://rs485'), 'hardware port "rs485" is not available on this module');
     assert.equal(bus.serialPort('rs485'), undefined);
   });
 
-  test('lead to a bounded number of addresses; one that nobody uses makes room', async () => {
+  test('the wires of a module lead to a bounded number of addresses; one that nobody uses makes room', async () => {
     const clock = new TestClock();
     const bus = new FieldBus({
       clock,
@@ -95,7 +95,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('are shared by everyone who names the same address, however it is spelled', async () => {
+  test('the wires of a module are shared by everyone who names the same address, however it is spelled', async () => {
     let dials = 0;
     const bus = new FieldBus({
       clock: new TestClock(),
@@ -111,7 +111,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('let Modbus and raw bytes take turns on one serial port', async () => {
+  test('the wires of a module let Modbus and raw bytes take turns on one serial port', async () => {
     const clock = new TestClock();
     const device = fakeSerialDevice();
     const bus = new FieldBus({
@@ -133,7 +133,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('keep the poll times of the others with half of 50 devices black-holed, and all are back within 30 s', async () => {
+  test('the wires of a module keep the poll times of the others with half of 50 devices black-holed, and all are back within 30 s', async () => {
     const clock = new TestClock();
     let isDark = true;
     const bus = new FieldBus({
@@ -178,7 +178,7 @@ describe('the wires of a module', () => {
 });
 
 describe('the wires of a module over real sockets', () => {
-  test('say that a connection is refused, and find the device when it listens again', async () => {
+  test('the wires of a module over real sockets say that a connection is refused, and find the device when it listens again', async () => {
     const clock = createSystemClock();
     const server = net.createServer((socket) => {
       socket.on('data', (frame: Buffer) =>
@@ -210,7 +210,7 @@ describe('the wires of a module over real sockets', () => {
     clock.close();
   });
 
-  test('carry two thousand reads, a hundred at a time', async () => {
+  test('the wires of a module over real sockets carry two thousand reads, a hundred at a time', async () => {
     const clock = createSystemClock();
     const server = net.createServer({ noDelay: true }, (socket) => {
       let rest = Buffer.alloc(0);

@@ -58,7 +58,7 @@ function partsOf({ io }: FieldBus) {
 const bytes = (text: string): Buffer => Buffer.from(text, 'hex');
 
 describe('a port of the board fails', () => {
-  test('when the interface is down, and works again by itself when it is up', async (t) => {
+  test('a port of the board fails when the interface is down, and works again by itself when it is up', async (t) => {
     const { standIn, bus, can, failures } = setUp(t);
     assert.ok(can);
     standIn.fail('down');
@@ -75,7 +75,7 @@ describe('a port of the board fails', () => {
     assert.deepEqual(bus.portsFailed, []);
   });
 
-  test('when a frame is none: too many bytes, an identifier of 30 bits', async (t) => {
+  test('a port of the board fails when a frame is none: too many bytes, an identifier of 30 bits', async (t) => {
     const { can, standIn } = setUp(t);
     await assert.rejects(async () => can?.send(1, bytes('010203040506070809')), /8 bytes at most/);
     for (const id of [-1, 0.5, 0x2000_0000])
@@ -83,7 +83,7 @@ describe('a port of the board fails', () => {
     assert.deepEqual(standIn.sent, []);
   });
 
-  test('when the chip is not there, or is no longer', async (t) => {
+  test('a port of the board fails when the chip is not there, or is no longer', async (t) => {
     const { standIn, first, relay, bus, failures } = setUp(t);
     standIn.fail('no-chip');
     await assert.rejects(async () => first?.isClosed(), /cannot find GPIO chip/);
@@ -106,7 +106,7 @@ describe('a port of the board fails', () => {
     await until(() => failures.includes('di-1: gpiomon ended'));
   });
 
-  test('when the chip does not answer, within a time, and does not keep back what comes after', async (t) => {
+  test('a port of the board fails when the chip does not answer, within a time, and does not keep back what comes after', async (t) => {
     const { standIn, first, relay } = setUp(t, PORTS, clock, { programMs: 200 });
     standIn.fail('stuck');
     await assert.rejects(async () => first?.isClosed(), /gpiomon ended/);
@@ -117,7 +117,7 @@ describe('a port of the board fails', () => {
     assert.equal(standIn.level(4), '0');
   });
 
-  test('when the program is not installed, in words that name the package', async (t) => {
+  test('a port of the board fails when the program is not installed, in words that name the package', async (t) => {
     const { standIn, can, first } = setUp(t);
     for (const program of ['canplayer', 'gpioget'] as const) standIn.uninstall(program);
     await assert.rejects(
@@ -176,7 +176,7 @@ describe('a CAN port', () => {
 });
 
 describe('contacts', () => {
-  test('have the level from before the watch, then each change, and count closings', async (t) => {
+  test('contacts have the level from before the watch, then each change, and count closings', async (t) => {
     const { standIn, first, second } = setUp(t);
     assert.ok(first && second);
     standIn.rest(17, 0);
@@ -197,7 +197,7 @@ describe('contacts', () => {
     assert.equal((await second.readCounter()).count, 1);
   });
 
-  test('are not told from before the watch while it begins, and not at all when it does not', async (t) => {
+  test('contacts are not told from before the watch while it begins, and not at all when it does not', async (t) => {
     const { standIn, first } = setUp(t, PORTS, clock, { programMs: 300 });
     standIn.fail('stuck');
     const asked = [first?.isClosed()];
@@ -206,7 +206,7 @@ describe('contacts', () => {
     for (const answer of asked) await assert.rejects(async () => answer, /gpiomon ended/);
   });
 
-  test('are closed and opened, and are as they were before anybody set them', async (t) => {
+  test('contacts are closed and opened, and are as they were before anybody set them', async (t) => {
     const { standIn, relay } = setUp(t);
     assert.ok(relay);
     standIn.rest(4, 0);
@@ -222,7 +222,7 @@ describe('contacts', () => {
     assert.equal(await relay.isOn(), false);
   });
 
-  test('make an impulse and go back, unless somebody sets them meanwhile', async (t) => {
+  test('contacts make an impulse and go back, unless somebody sets them meanwhile', async (t) => {
     const { standIn, relay } = setUp(t);
     assert.ok(relay);
     await relay.set(false);
@@ -235,7 +235,7 @@ describe('contacts', () => {
     assert.equal(standIn.level(4), '0');
   });
 
-  test('make one impulse of two that overlap, and go back to the level before the first', async (t) => {
+  test('contacts make one impulse of two that overlap, and go back to the level before the first', async (t) => {
     const time = new TestClock();
     const { relay } = setUp(t, PORTS, time);
     assert.ok(relay);
@@ -249,7 +249,7 @@ describe('contacts', () => {
     assert.equal(await relay.isOn(), false);
   });
 
-  test('stay as they are set right behind an impulse', async (t) => {
+  test('contacts stay as they are set right behind an impulse', async (t) => {
     const time = new TestClock();
     const { relay } = setUp(t, PORTS, time);
     assert.ok(relay);
@@ -259,7 +259,7 @@ describe('contacts', () => {
     assert.equal(await relay.isOn(), true);
   });
 
-  test('are held again when the program that held them has ended', async (t) => {
+  test('contacts are held again when the program that held them has ended', async (t) => {
     const time = new TestClock();
     const { standIn, relay, failures } = setUp(t, PORTS, time);
     assert.ok(relay);
@@ -276,7 +276,7 @@ describe('contacts', () => {
     assert.deepEqual(failures, ['rl-1: gpioset ended']);
   });
 
-  test('are not set by whoever does not wait for it any more', async (t) => {
+  test('contacts are not set by whoever does not wait for it any more', async (t) => {
     const { relay } = setUp(t);
     assert.ok(relay);
     await relay.set(false);
@@ -289,7 +289,7 @@ describe('contacts', () => {
     assert.equal(await relay.isOn(), true);
   });
 
-  test('end an impulse when their module stops', async (t) => {
+  test('contacts end an impulse when their module stops', async (t) => {
     const { bus, relay, standIn } = setUp(t);
     assert.ok(relay);
     await relay.set(false);
@@ -300,7 +300,7 @@ describe('contacts', () => {
     assert.equal(standIn.level(4), '1', 'off is high');
   });
 
-  test('go back from an impulse as soon as their chip can be had again', async (t) => {
+  test('contacts go back from an impulse as soon as their chip can be had again', async (t) => {
     const time = new TestClock();
     const { standIn, relay, failures } = setUp(t, PORTS, time);
     assert.ok(relay);
@@ -339,7 +339,7 @@ describe('an analogue channel', () => {
     await assert.rejects(async () => none.io.channels.get('ai-1')?.measure('voltage'), /no such channel/);
   });
 
-  test('has no value while a part of its files is gone, as those of a device that goes or comes', async (t) => {
+  test('an analogue channel has no value while a part of its files is gone, as those of a device that goes or comes', async (t) => {
     const files = {
       in_voltage0_raw: '1024',
       in_voltage0_offset: '10',

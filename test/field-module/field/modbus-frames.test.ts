@@ -63,7 +63,7 @@ describe('the reader of Modbus TCP frames', () => {
 });
 
 describe('a Modbus RTU frame', () => {
-  test('is rejected with a wrong checksum or none', () => {
+  test('a Modbus RTU frame is rejected with a wrong checksum or none', () => {
     assert.equal(decodeRtuFrame(hex('01 03 02 0001 0000')), undefined);
     assert.equal(decodeRtuFrame(hex('01 03')), undefined);
     assert.equal(decodeRtuFrame(hex('')), undefined);
@@ -75,7 +75,7 @@ describe('a Modbus RTU frame', () => {
     assert.deepEqual(encodeRtuFrame(2, hex('07')), hex('02 07 41 12'));
   });
 
-  test('is read back, and never after one bit was turned', () => {
+  test('a Modbus RTU frame is read back, and never after one bit was turned', () => {
     fc.assert(
       fc.property(
         fc.nat(247),
@@ -104,7 +104,7 @@ describe('a Modbus RTU frame', () => {
     assert.equal(rtuAnswerLength(hex('01 2c')), 0);
   });
 
-  test('is as long as its objects for an identification, of which each says its own length', () => {
+  test('a Modbus RTU frame is as long as its objects for an identification, of which each says its own length', () => {
     const head = '01 2b 0e 01 01 00 00';
     assert.equal(rtuAnswerLength(hex(head)), undefined);
     assert.equal(rtuAnswerLength(hex(`${head} 00`)), 10);

@@ -114,10 +114,11 @@ const INVALID: [what: string, request: ModbusRequest, answer: string][] = [
 
 describe('a Modbus request', () => {
   for (const [what, unitId, request, problem] of REFUSED)
-    test(`is refused for ${what}`, () => assert.match(requestProblem(unitId, request) ?? '', problem));
+    test(`a Modbus request is refused for ${what}`, () =>
+      assert.match(requestProblem(unitId, request) ?? '', problem));
 
   for (const [request, sent] of EXCHANGES)
-    test(`is encoded as the specification shows: ${request.kind}`, () => {
+    test(`a Modbus request is encoded as the specification shows: ${request.kind}`, () => {
       assert.equal(requestProblem(1, request), undefined);
       assert.deepEqual(encodeRequest(request), hex(sent));
     });
@@ -131,13 +132,13 @@ function countOf(request: ModbusRequest, pdu: Buffer): number {
 
 describe('a Modbus answer', () => {
   for (const [what, request, answer] of INVALID)
-    test(`is invalid: ${what}`, () => {
+    test(`a Modbus answer is invalid: ${what}`, () => {
       const decoded = decodeAnswer(request, hex(answer));
       assert.equal(!decoded.ok && decoded.fault.kind, 'invalid_response');
     });
 
   for (const [request, , answer, values] of EXCHANGES)
-    test(`is decoded as the specification shows: ${request.kind}`, () =>
+    test(`a Modbus answer is decoded as the specification shows: ${request.kind}`, () =>
       assert.deepEqual(decodeAnswer(request, hex(answer)), { ok: true, values }));
 
   test('gives the exception, its text and its number when it is a refusal', () => {
@@ -147,7 +148,7 @@ describe('a Modbus answer', () => {
     assert.deepEqual(scriptFaultOf(decoded.fault), { text: 'illegal data address', number: 102 });
   });
 
-  test('is judged without an accident for any bytes, and never gives another number of values', () => {
+  test('a Modbus answer is judged without an accident for any bytes, and never gives another number of values', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...EXCHANGES.map(([request]) => request)),

@@ -66,7 +66,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.equal(device.openings.length, 0);
   });
 
-  test('when the port cannot be opened, with the reason; then at once until its pause is over', async () => {
+  test('Modbus RTU refuses or fails when the port cannot be opened, with the reason; then at once until its pause is over', async () => {
     const { ask, device, clock } = line();
     device.refusal = Object.assign(new Error('no'), { code: 'ENOENT' });
     const fault = { kind: 'connection_failed', reason: 'no such device file' };
@@ -78,7 +78,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [5] });
   });
 
-  test('at the time limit, counted from the end of sending', async () => {
+  test('Modbus RTU refuses or fails at the time limit, counted from the end of sending', async () => {
     const { ask, clock } = line();
     const before = clock.monotonicMs();
     assert.deepEqual(faultOf(await ask(1, READ, 300)), { kind: 'timeout' });
@@ -204,7 +204,7 @@ describe('Modbus RTU', () => {
     assert.equal(device.written.length, 2);
   });
 
-  test('does not take a late exception for the answer to the next read', async () => {
+  test('Modbus RTU does not take a late exception for the answer to the next read', async () => {
     const { ask, device, clock } = line();
     let count = 0;
     device.onWrite = () => {
@@ -227,7 +227,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
-  test('does not ask a unit again until its answer came late or cannot come any more', async () => {
+  test('Modbus RTU does not ask a unit again until its answer came late or cannot come any more', async () => {
     const { ask, device, clock } = line();
     const next: ModbusRequest = { kind: 'read_holdings', start: 50, count: 1 };
     // Register 50 holds 2, any other 1.
@@ -287,14 +287,14 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1, write), { ok: true, values: [] });
   });
 
-  test('hears from the first read on that nobody is behind an echo', async () => {
+  test('Modbus RTU hears from the first read on that nobody is behind an echo', async () => {
     const { ask, device } = line();
     device.onWrite = (bytes) => device.say(bytes);
     assert.equal(kindOf(await ask(1)), 'timeout');
     assert.equal(kindOf(await ask(1, { kind: 'write_holding', start: 1, values: [5] })), 'timeout');
   });
 
-  test('does not take the second answer of a unit that answers twice for that of the next read', async () => {
+  test('Modbus RTU does not take the second answer of a unit that answers twice for that of the next read', async () => {
     const { ask, device, clock } = line();
     device.onWrite = (bytes) => {
       const answer = encodeRtuFrame(1, Buffer.of(3, 2, 0, bytes[3] ?? 0));
@@ -340,7 +340,7 @@ describe('Modbus RTU', () => {
     assert.ok(clock.monotonicMs() - before >= FIELD.broadcastMs);
   });
 
-  test('survives any bytes: the request ends, the next one is answered', async () => {
+  test('Modbus RTU survives any bytes: the request ends, the next one is answered', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 6 }), async (pieces) => {
         const { ask, device, clock } = line();

@@ -130,7 +130,7 @@ async function play(behave: Behaviour) {
 
 describe('A device on Modbus TCP gives no wrong value, gets no write twice and is read while one unit is off', () => {
   for (const [name, behave] of Object.entries(BEHAVIOURS))
-    test(`when it ${name}`, async () => {
+    test(`A device on Modbus TCP gives no wrong value, gets no write twice and is read while one unit is off when it ${name}`, async () => {
       const { due, read, wrong, written } = await play(behave);
       assert.equal(wrong, 0);
       assert.equal(new Set(written).size, written.length, `written: ${written.join(' ')}`);

@@ -157,7 +157,7 @@ describe('Modbus TCP takes no wrong value', () => {
     ...Object.entries(LABELS).map((entry) => [...entry, WHOLE_WORK] as const),
   ];
   for (const [name, label, work] of devices) {
-    test(`when a device answers with ${name}`, async () => {
+    test(`Modbus TCP takes no wrong value when a device answers with ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.oneof(POLLS, LIKE_POLLS),

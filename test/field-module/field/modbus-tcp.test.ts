@@ -136,7 +136,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('never later than the longest time limit', async () => {
+  test('Modbus TCP refuses or fails never later than the longest time limit', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const answer = device.client.request(1, READ, 3_600_000);
@@ -145,7 +145,7 @@ describe('Modbus TCP refuses or fails', () => {
     assert.deepEqual(faultOf(await answer), { kind: 'timeout' });
   });
 
-  test('at once while it pauses after a refused connection, with the reason; pauses grow to their maximum', async () => {
+  test('Modbus TCP refuses or fails at once while it pauses after a refused connection, with the reason; pauses grow to their maximum', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     device.reach = 'refused';
@@ -161,7 +161,7 @@ describe('Modbus TCP refuses or fails', () => {
     assert.deepEqual(pausesMs, [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
   });
 
-  test('after an attempt to connect that nobody answers', async () => {
+  test('Modbus TCP refuses or fails after an attempt to connect that nobody answers', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     device.reach = 'black_hole';
@@ -248,7 +248,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('has one request in flight, and sends the next when it is answered', async () => {
+  test('Modbus TCP has one request in flight, and sends the next when it is answered', async () => {
     const device = fakeDevice(new TestClock());
     const answers = [7, 8, 9].map((unitId) => device.client.request(unitId, READ));
     for (let count = 1; count <= 3; count += 1) {
@@ -386,7 +386,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('lets go of the connection when nobody asks, and takes it up again', async () => {
+  test('Modbus TCP lets go of the connection when nobody asks, and takes it up again', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     echoStart(device);
@@ -438,7 +438,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('survives any bytes: every request ends, and the next device is heard', async () => {
+  test('Modbus TCP survives any bytes: every request ends, and the next device is heard', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }), async (chunks) => {
         const clock = new TestClock();

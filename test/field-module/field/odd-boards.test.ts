@@ -116,7 +116,7 @@ const STEPS = fc.array(
 );
 
 describe('an output of a board', () => {
-  test('has the level of the last change that was done, and tells no other, whatever its programs do', async () => {
+  test('an output of a board has the level of the last change that was done, and tells no other, whatever its programs do', async () => {
     await fc.assert(
       fc.asyncProperty(STEPS, FATES, async (steps, fates) => {
         const clock = new TestClock();

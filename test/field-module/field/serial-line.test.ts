@@ -45,7 +45,7 @@ describe('a serial port of the system', () => {
   const lineAt = systemSerialLines(clock);
   const ignored = { onBytes: () => undefined, onEnd: () => undefined };
 
-  test('is open once, whatever name of its device file it is asked for by', async (t) => {
+  test('a serial port of the system is open once, whatever name of its device file it is asked for by', async (t) => {
     const link = join(temporaryFolder(t), 'by-id');
     symlinkSync(terminal.path, link);
     const line = await lineAt(terminal.path)(SETTINGS, ignored);
@@ -58,7 +58,7 @@ describe('a serial port of the system', () => {
     (await lineAt(terminal.path)(SETTINGS, ignored)).close();
   });
 
-  test('is refused when there is none, when it is a file, and when the settings are not possible', async (t) => {
+  test('a serial port of the system is refused when there is none, when it is a file, and when the settings are not possible', async (t) => {
     await assert.rejects(lineAt('/dev/no-such-port')(SETTINGS, ignored), /No such file|no such device/);
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
@@ -96,7 +96,7 @@ describe('a serial port of the system', () => {
       }
     }).length;
 
-  test('is open no longer once it is closed', async () => {
+  test('a serial port of the system is open no longer once it is closed', async () => {
     for (let times = 0; times < 3; times += 1) (await lineAt(terminal.path)(SETTINGS, ignored)).close();
     await until(() => openings(terminal.path) === 0);
   });

@@ -29,7 +29,7 @@ describe('a serial port', () => {
     await assert.rejects(played(clock, reading), isFault('timeout'));
   });
 
-  test('has a visitor with settings of his own for one turn, in his turn, and is used by others alone', async () => {
+  test('a serial port has a visitor with settings of his own for one turn, in his turn, and is used by others alone', async () => {
     const { clock, device, port } = opened();
     const fast = { ...SETTINGS, baudRate: 19_200 };
     const speeds: number[] = [];
@@ -53,7 +53,7 @@ describe('a serial port', () => {
     assert.equal(port.isUsed, false);
   });
 
-  test('is tried at once for a visitor, also in the pause after a failure', async () => {
+  test('a serial port is tried at once for a visitor, also in the pause after a failure', async () => {
     const { clock, device, port } = opened();
     device.refusal = new Error('no');
     await assert.rejects(
@@ -124,7 +124,7 @@ describe('a serial port', () => {
     assert.deepEqual([held.length, held[0], held.at(-1)], [LIMITS.field.serialBufferBytes, 1, 4]);
   });
 
-  test('lets one after the other have it, whatever happens to the first', async () => {
+  test('a serial port lets one after the other have it, whatever happens to the first', async () => {
     const { clock, port } = opened();
     const order: string[] = [];
     const first = port.inTurn(USER, async () => {
@@ -142,7 +142,7 @@ describe('a serial port', () => {
     assert.deepEqual(order, ['first begins', 'first fails', 'second']);
   });
 
-  test('is opened again with other settings from the next turn on', async () => {
+  test('a serial port is opened again with other settings from the next turn on', async () => {
     const { clock, device, port } = opened();
     const use = (): Promise<number> =>
       played(

@@ -139,7 +139,7 @@ for (const program of ['ser2net', 'socat'] as const)
         assert.deepEqual(scanned, { ok: true, values: [3] });
       });
 
-      test('never takes a late answer for the next question', async (t) => {
+      test(`A serial line behind ${program} never takes a late answer for the next question`, async (t) => {
         const { read, faults } = await setUp(t);
         assert.equal((await read(1)).ok, true);
         faults.of = () => ({ kind: 'slow', delayMs: 400 });
@@ -155,7 +155,7 @@ for (const program of ['ser2net', 'socat'] as const)
         assert.deepEqual(await read(500), { ok: true, values: [500, 501] });
       });
 
-      test('is dialled again after the server went away, and says meanwhile why it cannot be reached', async (t) => {
+      test(`A serial line behind ${program} is dialled again after the server went away, and says meanwhile why it cannot be reached`, async (t) => {
         const { path, port, server, read } = await setUp(t);
         assert.equal((await read(1)).ok, true);
         await stop(server);

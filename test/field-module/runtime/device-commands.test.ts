@@ -43,7 +43,7 @@ describe('a command of a device script', () => {
       ],
     ],
   ] as const)
-    test(`is answered so when it does "${name}"`, async () => {
+    test(`a command of a device script is answered so when it does "${name}"`, async () => {
       const bench = scriptBench(SOURCE);
       await bench.started();
       assert.deepEqual(await bench.command(name, args), responses);
@@ -51,7 +51,7 @@ describe('a command of a device script', () => {
       assert.equal(bench.logs().length, name === 'raise' ? 1 : 0);
     });
 
-  test('is not answered again by a context that was kept', async () => {
+  test('a command of a device script is not answered again by a context that was kept', async () => {
     const bench = scriptBench(`
       enapter.register_command_handler('keep', function(ctx) kept = ctx end)
       enapter.register_command_handler('use', function() kept.log('late') pcall(kept.error, 'late') end)`);
@@ -84,7 +84,7 @@ describe('a command of a device script', () => {
     ]);
   });
 
-  test('is answered beside an entry that loops for ever with waits, which nothing ends', async () => {
+  test('a command of a device script is answered beside an entry that loops for ever with waits, which nothing ends', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `local rounds = 0
@@ -104,7 +104,7 @@ describe('a command of a device script', () => {
     );
   });
 
-  test('is not begun when it has waited so long that its caller would not hear of its end', async () => {
+  test('a command of a device script is not begun when it has waited so long that its caller would not hear of its end', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `enapter.register_command_handler('slow', function() enapter.log('begun') system.delay(5000) end)`,
@@ -142,7 +142,7 @@ describe('a command of a device script', () => {
     assert.deepEqual((await all).at(-1), [{ state: 'error', payload: { message: LATE } }]);
   });
 
-  test('is not begun in the older generation when jobs before it have kept it too long', async () => {
+  test('a command of a device script is not begun in the older generation when jobs before it have kept it too long', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `enapter.register_command_handler('late', function() enapter.log('begun') end)
@@ -161,7 +161,7 @@ describe('a command of a device script', () => {
     assert.deepEqual(bench.logs(), []);
   });
 
-  test('is refused when too many wait, and when the script ends', async () => {
+  test('a command of a device script is refused when too many wait, and when the script ends', async () => {
     const bench = scriptBench("enapter.register_command_handler('slow', function() system.delay(100) end)", {
       limits: { commandsWaiting: 1 },
     });

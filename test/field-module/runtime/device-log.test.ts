@@ -28,7 +28,7 @@ describe('the log of a device', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('has an error once a minute, also one that differs only where it is cut', async () => {
+  test('the log of a device has an error once a minute, also one that differs only where it is cut', async () => {
     const { clock, log, said } = setUp();
     for (let count = 0; count < 3; count++) log.error(`${'x'.repeat(100)}${count}`);
     assert.deepEqual(said.splice(0), ['x'.repeat(100)]);

@@ -47,7 +47,7 @@ describe('a device script fails', () => {
       assert.deepEqual(answer, { state: 'error', payload: { message: 'script is not running' } });
     });
 
-  test('for good when its machine broke in a scheduled function, so that it is started again', async () => {
+  test('a device script fails for good when its machine broke in a scheduled function, so that it is started again', async () => {
     const bench = scriptBench('scheduler.add(50, function() end)');
     await bench.started();
     bench.machine().close('error', 'the script broke its machine: unreachable');
@@ -61,7 +61,7 @@ describe('a device script fails', () => {
 });
 
 describe('a device script', () => {
-  test('cannot reach files, programs, the environment or native code', async () => {
+  test('a device script cannot reach files, programs, the environment or native code', async () => {
     const bench = scriptBench(`
       local names = {}
       for _, name in ipairs({ 'io', 'dofile', 'loadfile', 'package.loadlib', 'os.execute', 'os.getenv', 'os.remove' }) do
@@ -107,7 +107,7 @@ describe('a device script', () => {
     assert.match(bench.logs().join('\n'), /warning: worse is not sent: a function cannot be handed over/);
   });
 
-  test('is told when nothing can be sent, in the way of its generation', async () => {
+  test('a device script is told when nothing can be sent, in the way of its generation', async () => {
     const source = 'enapter.log(tostring(enapter.send_telemetry({ a = 1 })))';
     const newer = scriptBench(source, { isConnected: false });
     const older = scriptBench(source, { isConnected: false, facts: { api: 'v1' } });
@@ -132,7 +132,7 @@ describe('a device script', () => {
     );
   });
 
-  test('may not send more than its share, and cannot flood the log', async () => {
+  test('a device script may not send more than its share, and cannot flood the log', async () => {
     const bench = scriptBench(
       `local refused
       for index = 1, 20 do refused = enapter.send_telemetry({ a = index }) or refused end
@@ -155,7 +155,7 @@ describe('a device script', () => {
     assert.equal(kept + dropped.reduce((sum, match) => sum + Number(match?.[1] ?? 0), 0), 50);
   });
 
-  test('cannot send what would cost the module its connection: messages, entries, responses', async () => {
+  test('a device script cannot send what would cost the module its connection: messages, entries, responses', async () => {
     const bench = scriptBench(`
       enapter.log(enapter.send_telemetry({ text = ('x'):rep(200000) }))
       enapter.log(('y'):rep(20000))
@@ -190,7 +190,7 @@ describe('a device script', () => {
     assert.deepEqual(bench.logs(), ['info: chunk v3', 'info: main']);
   });
 
-  test('goes on after a failing scheduled function, and logs the same failure once', async () => {
+  test('a device script goes on after a failing scheduled function, and logs the same failure once', async () => {
     const bench = scriptBench('scheduler.add(50, function() local t = nil; return t.x end)');
     await bench.started();
     await until(() => bench.logs().length > 0);
@@ -203,7 +203,7 @@ describe('a device script', () => {
     assert.equal(failureOf(bench.posted), 'none');
   });
 
-  test('has 30 s for each scheduled function in the older generation, however long it waited for the one before', async () => {
+  test('a device script has 30 s for each scheduled function in the older generation, however long it waited for the one before', async () => {
     const source = `
       scheduler.add(1000, function() system.delay(25000) enapter.log('first') end)
       scheduler.add(2000, function() system.delay(20000) enapter.log('second') end)`;
@@ -226,7 +226,7 @@ describe('a device script', () => {
     }
   });
 
-  test('hears when the link to the gateway changes', async () => {
+  test('a device script hears when the link to the gateway changes', async () => {
     const bench = scriptBench(
       'enapter.on_connection_status_changed(function(c) enapter.log(tostring(c) .. tostring(enapter.get_connection_status())) end)',
     );
@@ -237,7 +237,7 @@ describe('a device script', () => {
     assert.deepEqual(bench.logs(), ['info: falsefalse']);
   });
 
-  test('cannot give anything but a function to hear of the link', async () => {
+  test('a device script cannot give anything but a function to hear of the link', async () => {
     const bench = scriptBench(
       'enapter.log(select(2, pcall(enapter.on_connection_status_changed, 5))) enapter.on_connection_status_changed(nil)',
     );
@@ -252,7 +252,7 @@ describe('a device script', () => {
 describe('the configuration of a device script', () => {
   const facts = { configuration: { connection: ['address'], other: [] } };
 
-  test('is unknown where it is not declared, and incomplete where a value is missing', async () => {
+  test('the configuration of a device script is unknown where it is not declared, and incomplete where a value is missing', async () => {
     const bench = scriptBench(
       `local values, err = configuration.read('nothing')
       enapter.log(tostring(values) .. ' ' .. err)
@@ -270,7 +270,7 @@ describe('the configuration of a device script', () => {
     ]);
   });
 
-  test('is read as the gateway gives it, and its callbacks get what was written', async () => {
+  test('the configuration of a device script is read as the gateway gives it, and its callbacks get what was written', async () => {
     const bench = scriptBench(
       `enapter.log(configuration.read('connection').address)
       configuration.after_write('undeclared', function() end)
@@ -285,7 +285,7 @@ describe('the configuration of a device script', () => {
     assert.deepEqual(bench.logs(), ['info: tcp://a', 'info: tcp://b tcp://b']);
   });
 
-  test('can be refused before it is written', async () => {
+  test('the configuration of a device script can be refused before it is written', async () => {
     const bench = scriptBench(
       "configuration.before_write('connection', function(v) if v.unit > 10 then return 'too large' end end)",
       { facts },
@@ -299,7 +299,7 @@ describe('the configuration of a device script', () => {
     assert.match(refusalIn(await bench.ask(check('4', 'connection', {}))) ?? '', /attempt to compare/);
   });
 
-  test('can be refused with a text of any length, of which the gateway gets as much as it takes', async () => {
+  test('the configuration of a device script can be refused with a text of any length, of which the gateway gets as much as it takes', async () => {
     const bench = scriptBench(
       "configuration.before_write('connection', function(v) return ('no '):rep(9000) end)",
       { facts },
@@ -309,7 +309,7 @@ describe('the configuration of a device script', () => {
     assert.equal(refusalIn(verdict), 'no '.repeat(9_000).slice(0, LIMITS.module.reasonBytes));
   });
 
-  test('is stored by the script itself when it wants, once, and refused when that fails', async () => {
+  test('the configuration of a device script is stored by the script itself when it wants, once, and refused when that fails', async () => {
     const bench = scriptBench(
       `configuration.on_write('connection', function(v)
         if v.unit > 10 then return 'no room' end
@@ -338,7 +338,7 @@ describe('the configuration of a device script', () => {
     ]);
   });
 
-  test('is read from the device where the script offers that, and a failure is no value', async () => {
+  test('the configuration of a device script is read from the device where the script offers that, and a failure is no value', async () => {
     const bench = scriptBench(
       `local mode = 'fine'
       configuration.on_read('connection', function()

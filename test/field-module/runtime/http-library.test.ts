@@ -116,7 +116,7 @@ async function lines(source: string): Promise<string[]> {
 }
 
 describe('http of a script fails with a text', () => {
-  test('for what is no request', async () => {
+  test('http of a script fails with a text for what is no request', async () => {
     const said = await lines(`
       say(http.get('no url')) say(http.get('ftp://a/b')) say(http.request('GE T', BASE)) say(http.client({ http2 = true }):get(BASE))
       say(pcall(http.get)) say(pcall(http.client, 5))
@@ -140,7 +140,7 @@ describe('http of a script fails with a text', () => {
     assert.equal(seen.length, 0);
   });
 
-  test('when nobody answers, nobody listens, the answer is too large or broken, or redirects never end', async () => {
+  test('http of a script fails with a text when nobody answers, nobody listens, the answer is too large or broken, or redirects never end', async () => {
     const said = await lines(`
       local quick = http.client({ timeout = 0.2 })
       say(quick:get(BASE .. '/silent'))
@@ -168,7 +168,7 @@ describe('http of a script fails with a text', () => {
 });
 
 describe('the login of http of a script', () => {
-  test('is refused when user or password is missing', async () => {
+  test('the login of http of a script is refused when user or password is missing', async () => {
     const said = await lines(`
       for _, auth in ipairs({ 'x', {}, { user = 'a' }, { user = 'a', password = 5 } }) do
         say(pcall(http.client, { digest_auth = auth }))
@@ -181,7 +181,7 @@ describe('the login of http of a script', () => {
     }
   });
 
-  test('is an option of a client, unless the request has its own', async () => {
+  test('the login of http of a script is an option of a client, unless the request has its own', async () => {
     await lines(`
       local client = http.client({ basic_auth = { user = 'a', password = 'b' } })
       client:get(BASE)
@@ -207,7 +207,7 @@ describe('the login of http of a script', () => {
 });
 
 describe('http of a script', () => {
-  test('ends with the call that waits for it, whatever its own timeout', async () => {
+  test('http of a script ends with the call that waits for it, whatever its own timeout', async () => {
     const time = new TestClock();
     [seen, left] = [[], 0];
     const bench = scriptBench(
@@ -354,7 +354,7 @@ describe('http of a script', () => {
 });
 
 describe('a redirect to another origin', () => {
-  test('does not take credentials along', async () => {
+  test('a redirect to another origin does not take credentials along', async () => {
     // Arrivals of this test alone: requests that earlier tests gave up may still reach the others.
     const arrivals: http.IncomingHttpHeaders[] = [];
     const other = http.createServer((request, response) => {
@@ -408,7 +408,7 @@ describe('cookies', () => {
     assert.equal(parseSetCookie('=x'), undefined);
   });
 
-  test('are sent to their host, domain and path, and by https only when they say so', () => {
+  test('cookies are sent to their host, domain and path, and by https only when they say so', () => {
     const jar = jarOf(
       'https://a.example/x/y',
       'own=1',
@@ -422,7 +422,7 @@ describe('cookies', () => {
     assert.equal(sentTo('https://bexample/'), '');
   });
 
-  test('replace those of the same name, and are bounded in number', () => {
+  test('cookies replace those of the same name, and are bounded in number', () => {
     const jar = jarOf('http://a/', 'n=1; Path=/', 'n=2; Path=/', 'x=1', 'y=1', 'z=1');
     assert.deepEqual(
       jar.map(({ name, value }) => `${name}=${value}`),

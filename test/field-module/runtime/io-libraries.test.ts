@@ -54,7 +54,7 @@ const HEX =
   "local function hex(s) return s and (s:gsub('.', function(c) return ('%02x'):format(c:byte()) end)) end\n";
 
 describe('a script of the newer generation', () => {
-  test('is refused what is not there, of another kind, or beyond its bounds', async (t) => {
+  test('a script of the newer generation is refused what is not there, of another kind, or beyond its bounds', async (t) => {
     const { options } = setUp(t, 'v3');
     const [said] = await saidBy(
       `say(can.new('port://none')) say(can.new('port://di-1')) say(relay.new('port://di-1')) say(digitalin.new('nonsense'))
@@ -82,7 +82,7 @@ describe('a script of the newer generation', () => {
       assert.match(said[line] ?? '', problem);
   });
 
-  test('has the latest frame of each identifier in a monitor, and every one in a queue', async (t) => {
+  test('a script of the newer generation has the latest frame of each identifier in a monitor, and every one in a queue', async (t) => {
     const { standIn, options, calls } = setUp(t, 'v3');
     const bench = scriptBench(
       `${HEX}local bus = can.new('port://can')
@@ -152,7 +152,7 @@ describe('a script of the newer generation', () => {
 });
 
 describe('a script of the older generation', () => {
-  test('gets each frame in its handler, the next one even when it raises', async (t) => {
+  test('a script of the older generation gets each frame in its handler, the next one even when it raises', async (t) => {
     const { standIn, options } = setUp(t, 'v1');
     const [said, bench] = await saidBy(
       `${HEX}say(can.init(500, 'no function'))

@@ -176,7 +176,7 @@ describe('mqtt of a script refuses', () => {
 });
 
 describe('mqtt of a script', () => {
-  test('gets messages of its filters, exact bytes and what is retained', async (t) => {
+  test('mqtt of a script gets messages of its filters, exact bytes and what is retained', async (t) => {
     await withMosquitto(t, async (broker, module) => {
       await broker.publish('plug/state', 'kept', true);
       const [, bench] = await module.run(`
@@ -268,7 +268,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('is connected and subscribed again after its broker was away', async (t) => {
+  test('mqtt of a script is connected and subscribed again after its broker was away', async (t) => {
     await withMosquitto(t, async (broker, module) => {
       const [, bench] = await module.run(`
         local client = mqtt.new(URI, LOGIN)

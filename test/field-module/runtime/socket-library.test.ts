@@ -156,7 +156,7 @@ describe('tcp of a script', () => {
     ]);
   });
 
-  test('gets the rest at the end of a connection, then the end, then a new connection', async (t) => {
+  test('tcp of a script gets the rest at the end of a connection, then the end, then a new connection', async (t) => {
     const port = await tcpServer(t, (socket, number) => socket.end(`hello ${number}`));
     const lines = await said(`
       local connection = tcp.new('tcp://127.0.0.1:${port}')
@@ -164,7 +164,7 @@ describe('tcp of a script', () => {
     assert.deepEqual(lines, ['hello 1 nil', 'nil connection closed', 'hello 2 nil', 'nil connection closed']);
   });
 
-  test('lets a device wait that sends more than the script takes', async (t) => {
+  test('tcp of a script lets a device wait that sends more than the script takes', async (t) => {
     const port = await tcpServer(t, (socket) => {
       socket.write(Buffer.alloc(64 * SOCKETS.bufferBytes, 'x'));
       socket.write('\nend\n');
@@ -437,7 +437,7 @@ describe('websocket of a script', () => {
     assert.deepEqual(lines, ['hello 1 nil', 'nil connection closed: restart', 'hello 2 nil']);
   });
 
-  test('lets a server wait that sends more than the script takes, and ends over a message that is too large', async (t) => {
+  test('websocket of a script lets a server wait that sends more than the script takes, and ends over a message that is too large', async (t) => {
     const many = SOCKETS.queuedMessages * 3;
     const host = await wsServer(t, (socket, request) => {
       if (request.url === '/large') socket.send('x'.repeat(SOCKETS.messageBytes + 1));

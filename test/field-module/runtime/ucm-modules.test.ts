@@ -30,7 +30,7 @@ describe('modules that the runtime brings', () => {
   }
 
   for (const api of ['v1', 'v3'] as const)
-    test(`keep a configuration by commands (${api})`, async () => {
+    test(`modules that the runtime brings keep a configuration by commands (${api})`, async () => {
       const [said, bench] = await saidBy(
         `local config = require('enapter.ucm.config')
         config.init({
@@ -64,7 +64,7 @@ describe('modules that the runtime brings', () => {
       ]);
     });
 
-  test('read batches over the functions of the older generation', async () => {
+  test('modules that the runtime brings read batches over the functions of the older generation', async () => {
     const [said] = await saidBy(
       `local qmodbus = require('enapter.ucm.qmodbus')
       say(qmodbus.read({ { type = 'holdings', addr = 1, reg = 0, count = 1 }, { type = 'inputs', addr = 2, reg = 0, count = 1 } }))
@@ -86,7 +86,7 @@ describe('modules that the runtime brings', () => {
     ]);
   });
 
-  test('tell whether every option has a value, and hand defaults to what happens around a change', async () => {
+  test('modules that the runtime brings tell whether every option has a value, and hand defaults to what happens around a change', async () => {
     const [said, bench] = await saidBy(
       `local config = require('enapter.ucm.config')
       config.init({
@@ -120,7 +120,7 @@ describe('modules that the runtime brings', () => {
     };
   }
 
-  test('reach a contact of a relay board and an input by the commands of their devices', async () => {
+  test('modules that the runtime brings reach a contact of a relay board and an input by the commands of their devices', async () => {
     const asked: string[] = [];
     const [said] = await saidBy(
       `local relay, input = require('enapter.ucm.generics.rl6').new(), require('enapter.ucm.generics.di7').new()
@@ -155,7 +155,7 @@ describe('modules that the runtime brings', () => {
     ]);
   });
 
-  test('read named messages of a bus, each parsed, from where the last answer ended', async () => {
+  test('modules that the runtime brings read named messages of a bus, each parsed, from where the last answer ended', async () => {
     const asked: string[] = [];
     const [said] = await saidBy(
       `local can = require('enapter.ucm.generics.can').new()
@@ -193,7 +193,7 @@ describe('modules that the runtime brings', () => {
   });
 
   for (const api of ['v1', 'v3'] as const)
-    test(`read the numbers of SMA devices, of which some are none (${api})`, async () => {
+    test(`modules that the runtime brings read the numbers of SMA devices, of which some are none (${api})`, async () => {
       const words: Record<number, readonly number[]> = {
         1: [1, 2],
         2: [0xffff, 0xffff],
@@ -240,7 +240,7 @@ describe('modules that the runtime brings', () => {
       ]);
     });
 
-  test('are those that the compiler counts on', async () => {
+  test('modules that the runtime brings are those that the compiler counts on', async () => {
     const names = [...RUNTIME_MODULES].filter((name) => name.startsWith('enapter.'));
     assert.deepEqual(names.toSorted(), [...UCM_MODULES.keys()].toSorted());
     for (const facts of [{}, OLD]) {

@@ -12,7 +12,7 @@ const PORTS = { ports: { rs485: '/dev/ttyUSB0' } };
 const OLD = { facts: { api: 'v1' as const } };
 
 describe('serial ports', () => {
-  test('are refused where there are none, and fail as the line does', async () => {
+  test('serial ports are refused where there are none, and fail as the line does', async () => {
     const [said] = await saidBy(
       `say(serial.new('port://rs232'))
       say(serial.new('tcp://a'))
@@ -31,7 +31,7 @@ describe('serial ports', () => {
     ]);
   });
 
-  test('carry any bytes; a transaction holds the port and lets go of it, whatever happens inside', async () => {
+  test('serial ports carry any bytes; a transaction holds the port and lets go of it, whatever happens inside', async () => {
     const done: string[] = [];
     const [said] = await saidBy(
       `local port = serial.new('port://rs485')
@@ -55,7 +55,7 @@ describe('serial ports', () => {
     assert.deepEqual(done, ['write', 'read', 'acquire', 'write', 'release', 'acquire', 'release']);
   });
 
-  test('are told how long a command still waits for what it asks, and nothing of an entry, which may wait', async () => {
+  test('serial ports are told how long a command still waits for what it asks, and nothing of an entry, which may wait', async () => {
     const bench = scriptBench(
       `local port = serial.new('port://rs485')
       port:write('entry')
@@ -69,7 +69,7 @@ describe('serial ports', () => {
     assert.ok(command !== undefined && command > 0 && command <= LIMITS.lua.callMs, String(command));
   });
 
-  test('are told which call of the script has a transaction', async () => {
+  test('serial ports are told which call of the script has a transaction', async () => {
     const bench = scriptBench(
       `local port = serial.new('port://rs485')
       port:transaction(function() coroutine.wrap(function() port:write('own') end)() end)
@@ -85,7 +85,7 @@ describe('serial ports', () => {
     assert.notEqual(more[2], own);
   });
 
-  test('send, receive and give codes in the older generation', async () => {
+  test('serial ports send, receive and give codes in the older generation', async () => {
     const [said] = await saidBy("say(rs485.send('ab')) say(rs485.receive('50')) say(rs232.send('x'))", {
       ...OLD,
       ...PORTS,
@@ -188,7 +188,7 @@ describe('hardware that a module of software lacks', () => {
 });
 
 describe('commands of other devices', () => {
-  test('give state, payload, or why there is none', async () => {
+  test('commands of other devices give state, payload, or why there is none', async () => {
     const asked: unknown[] = [];
     const [said] = await saidBy(
       `local peer = ucm.new('H2', 'rl6')
@@ -222,7 +222,7 @@ describe('commands of other devices', () => {
     ]);
   });
 
-  test('fail at once under names that no device, command or channel has', async () => {
+  test('commands of other devices fail at once under names that no device, command or channel has', async () => {
     const [said, { calls }] = await saidBy(
       `say(ucm.new(''):execute_command('open'))
       say(ucm.new('H2'):execute_command(''))

@@ -126,7 +126,7 @@ describe('a scan of a serial line', () => {
     assert.deepEqual(device.openings[1], SETTINGS);
   });
 
-  test('is refused other settings while a script uses the line', async () => {
+  test('a scan of a serial line is refused other settings while a script uses the line', async () => {
     const { run, script, clock } = setUp();
     await played(clock, script().request(1, { kind: 'read_holdings', start: 0, count: 1 }));
     assert.deepEqual(await run({ baud_rate: 19_200 }), [
@@ -157,7 +157,7 @@ describe('a scan of a serial line', () => {
     assert.ok(answers > 20, `the script got ${answers} answers`);
   });
 
-  test('ends when a script keeps the line to itself', async () => {
+  test('a scan of a serial line ends when a script keeps the line to itself', async () => {
     const { run, bus, clock, said } = setUp();
     const kept = Promise.withResolvers<void>();
     const held = bus.serialPort('rs485')?.inTurn(1, () => kept.promise);
@@ -168,7 +168,7 @@ describe('a scan of a serial line', () => {
     assert.deepEqual(said, [], 'nothing is asked afterwards');
   });
 
-  test('is the only one of its line, under whatever name; stopped, it says no more', async () => {
+  test('a scan of a serial line is the only one of its line, under whatever name; stopped, it says no more', async () => {
     const { scans, order, summary, run } = setUp();
     scans.start(order());
     scans.start(order());
@@ -179,7 +179,7 @@ describe('a scan of a serial line', () => {
     assert.deepEqual(await run({ id: 's3', first_unit: 9, last_unit: 9 }), ['9 silent', 'end complete']);
   });
 
-  test('ends at its time limit', async () => {
+  test('a scan of a serial line ends at its time limit', async () => {
     const { scans, order, device, clock, summary } = setUp();
     device.onWrite = undefined;
     scans.start(order({ first_unit: 0, last_unit: 255, timeout_ms: 5_000 }));

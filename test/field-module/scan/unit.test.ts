@@ -53,7 +53,7 @@ function unit(known: Record<string, ModbusAnswer>, otherwise: ModbusAnswer) {
 }
 
 describe('a unit', () => {
-  test('is polled once in a scan when it is silent, and three times when it is tested', async () => {
+  test('a unit is polled once in a scan when it is silent, and three times when it is tested', async () => {
     const scanned = unit({}, TIMEOUT);
     assert.deepEqual(await examineUnit(scanned.ask, false), { outcome: 'silent' });
     assert.equal(scanned.asked.length, 1);
@@ -62,12 +62,12 @@ describe('a unit', () => {
     assert.equal(tested.asked.length, 3);
   });
 
-  test('is found by a test when it is silent about places that it does not have', async () => {
+  test('a unit is found by a test when it is silent about places that it does not have', async () => {
     const { ask } = unit({ 'read_inputs 0': { ok: true, values: [1] } }, TIMEOUT);
     assert.deepEqual(await examineUnit(ask, true), { outcome: 'answers' });
   });
 
-  test('behind a converter that does not reach it is silent, in the words of the converter', async () => {
+  test('a unit behind a converter that does not reach it is silent, in the words of the converter', async () => {
     const { ask } = unit({}, exception(11));
     assert.deepEqual(await examineUnit(ask, true), {
       outcome: 'silent',
@@ -75,7 +75,7 @@ describe('a unit', () => {
     });
   });
 
-  test('is garbled when nonsense comes from it, and closed when it hangs up', async () => {
+  test('a unit is garbled when nonsense comes from it, and closed when it hangs up', async () => {
     const nonsense = unit({}, failed({ kind: 'invalid_response', reason: 'wrong checksum' }));
     assert.deepEqual(await examineUnit(nonsense.ask, false), {
       outcome: 'garbled',
@@ -88,7 +88,7 @@ describe('a unit', () => {
     });
   });
 
-  test('is there when it refuses everything, with its exception', async () => {
+  test('a unit is there when it refuses everything, with its exception', async () => {
     const { ask } = unit({}, exception(2));
     assert.deepEqual(await examineUnit(ask, true), {
       outcome: 'exception',
@@ -142,7 +142,7 @@ describe('a unit', () => {
     });
   });
 
-  test('is polled four times when it promises more for ever', async () => {
+  test('a unit is polled four times when it promises more for ever', async () => {
     const { ask, asked } = unit(
       { 'read_identification 0 of 2': objects(0xff, 0, [0, 'Acme']) },
       exception(1),

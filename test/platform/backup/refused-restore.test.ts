@@ -104,7 +104,7 @@ function assertGivenUp(home: Waiting, reason: RegExp): void {
 
 describe('a restore', () => {
   for (const [folder, name] of STEPS) {
-    test(`is tried at some starts and then given up when the disk refuses it: ${folder}/${name}`, async (t) => {
+    test(`a restore is tried at some starts and then given up when the disk refuses it: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       const refuse = refusing(folder, name, 'EBUSY');
       for (let start = 1; start < LIMITS.backup.restoreTries; start++)
@@ -113,7 +113,7 @@ describe('a restore', () => {
       assertGivenUp(home, /EBUSY/);
     });
 
-    test(`is given up at once when it is refused for good: ${folder}/${name}`, async (t) => {
+    test(`a restore is given up at once when it is refused for good: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       applyRestore(home, refusing(folder, name, 'EISDIR'));
       assertGivenUp(home, /EISDIR/);
@@ -121,7 +121,7 @@ describe('a restore', () => {
       assertAsBefore({ ...home, dataDir: withLog(home.dataDir) });
     });
 
-    test(`is done by a later start when it is refused for a while: ${folder}/${name}`, async (t) => {
+    test(`a restore is done by a later start when it is refused for a while: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       assert.throws(() => applyRestore(home, refusing(folder, name, 'EIO')), { code: 'EIO' });
       applyRestore(home);
@@ -135,7 +135,7 @@ describe('a restore', () => {
     });
   }
 
-  test('survives a power cut before each step of the way back when it is given up', async (t) => {
+  test('a restore survives a power cut before each step of the way back when it is given up', async (t) => {
     for (let lastStep = 0; lastStep < 5; lastStep++) {
       const home = await waiting(t);
       const refuse = refusing('restore', 'tls', 'EISDIR');
@@ -156,7 +156,7 @@ describe('a restore', () => {
     }
   });
 
-  test('ends the start, which is tried again, when the disk refuses the way back too', async (t) => {
+  test('a restore ends the start, which is tried again, when the disk refuses the way back too', async (t) => {
     const home = await waiting(t);
     const refuse: typeof renameSync = (from, to) => {
       if (/restore\/tls$|before-restore-\d+\/state\.db$/.test(String(from)))
@@ -211,7 +211,7 @@ describe('a restore', () => {
     assert.ok(existsSync(join(home.dataDir, 'restore', 'state.db')));
   });
 
-  test('ends the message about one before it when it is done', async (t) => {
+  test('a restore ends the message about one before it when it is done', async (t) => {
     const home = await waiting(t);
     applyRestore(home, refusing('data', 'tls', 'EISDIR'));
     assertGivenUp(home, /EISDIR/);

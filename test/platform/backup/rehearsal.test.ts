@@ -59,7 +59,7 @@ async function withCuts(
 }
 
 describe('a rehearsal', () => {
-  test('is marked before the restored state is there, whenever the power is cut', async (t) => {
+  test('a rehearsal is marked before the restored state is there, whenever the power is cut', async (t) => {
     const stateOf = ({ dataDir }: Home): string => join(dataDir, 'state.db');
     const homes = await withCuts(
       t,
@@ -75,7 +75,7 @@ describe('a rehearsal', () => {
     }
   });
 
-  test('is over once a backup is restored that is none, whenever the power is cut', async (t) => {
+  test('a rehearsal is over once a backup is restored that is none, whenever the power is cut', async (t) => {
     const homes = await withCuts(
       t,
       async (home, backup) => {
@@ -90,7 +90,7 @@ describe('a rehearsal', () => {
     }
   });
 
-  test('goes on when the disk refuses the backup that would end it', async (t) => {
+  test('a rehearsal goes on when the disk refuses the backup that would end it', async (t) => {
     const home = makeHome(t, 'Backup');
     const bytes = await home.backup();
     rename(home.database, 'Here');
@@ -118,7 +118,7 @@ describe('a rehearsal', () => {
     assert.deepEqual(rehearsalIn(home.dataDir, home.log), { beganAtMs: 7 });
   });
 
-  test('is one although its mark cannot be read, and says so', (t) => {
+  test('a rehearsal is one although its mark cannot be read, and says so', (t) => {
     const { dataDir, clock } = makeHome(t, 'Backup');
     const { log, lines } = recordingLog(clock);
     assert.equal(rehearsalIn(dataDir, log), undefined);
@@ -127,7 +127,7 @@ describe('a rehearsal', () => {
     assert.equal(lines.at(-2)?.message, 'the mark of a rehearsal cannot be read');
   });
 
-  test('is over when it is ended, and ends only once', async (t) => {
+  test('a rehearsal is over when it is ended, and ends only once', async (t) => {
     const home = makeHome(t, 'Backup');
     const bytes = await home.backup();
     home.database.close();

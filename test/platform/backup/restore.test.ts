@@ -293,7 +293,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
 });
 
 describe('a backup', () => {
-  test('is what every program for age opens with the password', async (t) => {
+  test('a backup is what every program for age opens with the password', async (t) => {
     const home = makeHome(t, 'Depot');
     const decrypter = new Decrypter();
     decrypter.addPassphrase('m\u00fcnchen s\u00fcd');
@@ -348,7 +348,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'tls')), ['authority.pem']);
   });
 
-  test('does not mix its history without a journal with the one that is here', async (t) => {
+  test('a backup does not mix its history without a journal with the one that is here', async (t) => {
     const home = makeHome(t, 'Depot');
     const entries: [string, Buffer][] = [
       ['backup.json', bytesOf('{"version":"1.0.0","made_at":"2026-03-01T08:00:00Z"}')],
@@ -388,7 +388,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
   });
 
-  test('is replaced by the next one while it waits, and stays when the next one is refused', async (t) => {
+  test('a backup is replaced by the next one while it waits, and stays when the next one is refused', async (t) => {
     const home = makeHome(t, 'First');
     const first = await home.backup();
     rename(home.database, 'Second');
@@ -405,7 +405,7 @@ describe('a backup', () => {
 });
 
 describe('taking a backup over', () => {
-  test('does nothing when none waits, and removes what is incomplete', async (t) => {
+  test('taking a backup over does nothing when none waits, and removes what is incomplete', async (t) => {
     const home = makeHome(t, 'Depot');
     const bytes = await home.backup();
     await home.restore(bytes);
@@ -461,7 +461,7 @@ describe('taking a backup over', () => {
     assert.deepEqual(removed, [join(home.dataDir, `before-restore-${nowS}`)]);
   });
 
-  test('survives a cut of power before each of its steps, and keeps the state before it', async (t) => {
+  test('taking a backup over survives a cut of power before each of its steps, and keeps the state before it', async (t) => {
     for (let lastStep = 0; lastStep < 9; lastStep++) {
       const home = makeHome(t, 'Old');
       const bytes = await home.backup();

@@ -81,7 +81,7 @@ test('a target is refused that a shell, sftp or curl could read as more than a n
 });
 
 describe('a folder', () => {
-  test('is refused in a sentence when it is missing, or nothing is mounted there any more', async (t) => {
+  test('a folder is refused in a sentence when it is missing, or nothing is mounted there any more', async (t) => {
     const { folder, file, target } = place(t);
     await assert.rejects(target('/nowhere/at-all').store(file, NAME), /There is no folder \/nowhere/);
     const unmounted = target(folder, { isMountExpected: true });
@@ -89,7 +89,7 @@ describe('a folder', () => {
     assert.equal(existsSync(join(folder, NAME)), false);
   });
 
-  test('gets the backup whole, under its name only', async (t) => {
+  test('a folder gets the backup whole, under its name only', async (t) => {
     const { folder, file, target } = place(t);
     const to = join(folder, 'stick');
     mkdirSync(to);
@@ -103,7 +103,7 @@ describe('a folder', () => {
 });
 
 describe('a folder that others can write', () => {
-  test('gets the backup in place of a link, and the file behind the link stays', async (t) => {
+  test('a folder that others can write gets the backup in place of a link, and the file behind the link stays', async (t) => {
     const { folder, file, target } = place(t);
     const to = join(folder, 'stick');
     mkdirSync(to);
@@ -116,7 +116,7 @@ describe('a folder that others can write', () => {
     assert.deepEqual(readdirSync(to), [NAME]);
   });
 
-  test('is refused when it is the data folder, is in it, or is a link into it', async (t) => {
+  test('a folder that others can write is refused when it is the data folder, is in it, or is a link into it', async (t) => {
     const { folder, dataDir, file, target } = place(t);
     const link = join(folder, 'link');
     symlinkSync(join(dataDir, 'backups'), link);
@@ -126,13 +126,13 @@ describe('a folder that others can write', () => {
 });
 
 describe('the names in an answer to PROPFIND', () => {
-  test('are found whatever the prefix, the attributes and the white space are', () => {
+  test('the names in an answer to PROPFIND are found whatever the prefix, the attributes and the white space are', () => {
     const xml = `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:"><D:href> /dav/a.backup </D:href>
       <href xml:lang="en">https://nas/dav/b.backup</href><x:HREF>/dav/folder/</x:HREF><hrefs>/no</hrefs></D:multistatus>`;
     assert.deepEqual(namesIn(xml), ['a.backup', 'b.backup', 'folder']);
   });
 
-  test('are read in one pass whatever a server answers', () => {
+  test('the names in an answer to PROPFIND are read in one pass whatever a server answers', () => {
     const blanks = ' '.repeat(4_000_000);
     for (const xml of [
       `<href>${blanks}<x`,
@@ -187,7 +187,7 @@ describe('a WebDAV server', () => {
   const password = 'with \\ and "';
 
   for (const method of ['GET', 'PROPFIND'])
-    test(`is given up after little more than the expected size when it answers ${method} without an end`, async (t) => {
+    test(`a WebDAV server is given up after little more than the expected size when it answers ${method} without an end`, async (t) => {
       const { dataDir, file, target } = place(t);
       const server = createServer((request, response) => {
         request.resume();
@@ -208,20 +208,20 @@ describe('a WebDAV server', () => {
       assert.deepEqual(readdirSync(join(dataDir, 'backups')), []);
     });
 
-  test('is named with its status when it refuses the password', async (t) => {
+  test('a WebDAV server is named with its status when it refuses the password', async (t) => {
     const { file, target } = place(t);
     const { url } = await davServer(t, 'another one');
     await assert.rejects(target(url, { password }).store(file, NAME), /curl ended with 22: .*401/);
   });
 
-  test('is not believed when it stores something else', async (t) => {
+  test('a WebDAV server is not believed when it stores something else', async (t) => {
     const { file, target } = place(t);
     const { files, url } = await davServer(t, password, true);
     await assert.rejects(target(url, { password }).store(file, NAME), /not what was sent/);
     assert.equal(files.has(`/dav/${NAME}`), false);
   });
 
-  test('gets the backup, lists and removes it', async (t) => {
+  test('a WebDAV server gets the backup, lists and removes it', async (t) => {
     const { dataDir, file, target } = place(t);
     const { files, url } = await davServer(t, password);
     const dav = target(url, { password });
@@ -298,7 +298,7 @@ function answers(port: number): Promise<boolean> {
 const whyNoSsh = !existsSync(SSHD) && 'no sshd';
 
 describe('a machine over SFTP', { skip: whyNoSsh }, () => {
-  test('gets the backup by a key of the gateway, lists and removes it', async (t) => {
+  test('a machine over SFTP gets the backup by a key of the gateway, lists and removes it', async (t) => {
     const { folder, dataDir, file, target } = place(t);
     const { port } = await sshServer(t, await sftpKey(dataDir));
     const to = join(folder, 'remote');
@@ -315,7 +315,7 @@ describe('a machine over SFTP', { skip: whyNoSsh }, () => {
     assert.deepEqual(readdirSync(to), []);
   });
 
-  test('is refused when it does not know the key, or has another one of its own than before', async (t) => {
+  test('a machine over SFTP is refused when it does not know the key, or has another one of its own than before', async (t) => {
     const { folder, dataDir, file, target } = place(t);
     const port = freePort();
     const location = `sftp://${userInfo().username}@127.0.0.1:${await port}${folder}/remote`;
@@ -334,7 +334,7 @@ describe(
     const keyFiles = (dataDir: string) =>
       ['sftp-key', 'sftp-key.pub'].map((name) => join(dataDir, 'backups', name)) as [string, string];
 
-    test('stays the same, also when a cut of power left nothing of its public half', async (t) => {
+    test('the key of the gateway for other machines stays the same, also when a cut of power left nothing of its public half', async (t) => {
       const { dataDir } = place(t);
       const key = await sftpKey(dataDir);
       assert.match(key, /^ssh-ed25519 \S+ energy-gateway$/);
@@ -346,7 +346,7 @@ describe(
       assert.deepEqual(readdirSync(join(dataDir, 'backups')).sort(), ['sftp-key', 'sftp-key.pub']);
     });
 
-    test('is made anew when a cut of power left nothing of its private half', async (t) => {
+    test('the key of the gateway for other machines is made anew when a cut of power left nothing of its private half', async (t) => {
       const { dataDir } = place(t);
       const [privateFile, publicFile] = keyFiles(dataDir);
       for (const file of [privateFile, `${privateFile}.new`]) writeFileSync(file, '');
@@ -361,7 +361,7 @@ describe(
 describe('a program of the system', () => {
   const SLEEP = { name: 'sleep', debianPackage: 'coreutils' };
 
-  test('is named with its package when it is missing', async (t) => {
+  test('a program of the system is named with its package when it is missing', async (t) => {
     const { dataDir } = place(t);
     await assert.rejects(
       runClient({ name: 'no-such-program', debianPackage: 'some-package' }, [], { input: '', home: dataDir }),
@@ -369,7 +369,7 @@ describe('a program of the system', () => {
     );
   });
 
-  test('ends with the signal when it runs for long', async (t) => {
+  test('a program of the system ends with the signal when it runs for long', async (t) => {
     const { dataDir } = place(t);
     const stopping = new AbortController();
     const running = runClient(SLEEP, ['600'], { input: '', home: dataDir, signal: stopping.signal });
@@ -377,7 +377,7 @@ describe('a program of the system', () => {
     await assert.rejects(running, { name: 'AbortError' });
   });
 
-  test('is a failure, and not the end of the gateway, when it cannot be started for want of open files', () => {
+  test('a program of the system is a failure, and not the end of the gateway, when it cannot be started for want of open files', () => {
     const source = import.meta.resolve('../../../src/platform/backup/target.ts');
     const program = `
       import { closeSync, openSync } from 'node:fs';

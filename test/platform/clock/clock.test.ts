@@ -119,7 +119,7 @@ for (const [name, make] of subjects)
   });
 
 describe('the system clock', () => {
-  test('does not fire a timer of two months at once', (t) => {
+  test('the system clock does not fire a timer of two months at once', (t) => {
     const waits: { fn: () => void; durationMs: number }[] = [];
     t.mock.method(globalThis, 'setTimeout', ((fn: () => void, durationMs: number) => {
       waits.push({ fn, durationMs });
@@ -144,7 +144,7 @@ describe('the system clock', () => {
     assert.deepEqual(cleared.mock.calls[0]?.arguments, [waits.length]);
   });
 
-  test('does not keep the process alive by itself', async () => {
+  test('the system clock does not keep the process alive by itself', async () => {
     const before = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const clock = createSystemClock();
     assert.equal(process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length, before);
@@ -203,7 +203,7 @@ describe('the test clock', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('lets promises settle between timers', async () => {
+  test('the test clock lets promises settle between timers', async () => {
     const clock = new TestClock();
     const seen: string[] = [];
     clock.setTimer(1, () => void settle().then(() => seen.push('settled')));

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 describe('proven time', () => {
-  test('is not known before the clock was ever set', () => {
+  test('proven time is not known before the clock was ever set', () => {
     const { proven } = new TestClock(0);
     assert.equal(proven.nowMs(), undefined);
     assert.equal(proven.olderThan(DAY_MS), undefined);
@@ -28,7 +28,7 @@ describe('proven time', () => {
     assert.equal(clock.proven.nowMs(), startMs + 3 * DAY_MS);
   });
 
-  test('is never later than the wall clock, so that no stamp looks older than it is', () => {
+  test('proven time is never later than the wall clock, so that no stamp looks older than it is', () => {
     const clock = new TestClock();
     clock.step(-HOUR_MS);
     assert.equal(clock.proven.nowMs(), clock.wallMs());
@@ -38,7 +38,7 @@ describe('proven time', () => {
     assert.equal(new TestClock().proven.olderThan(DAY_MS)?.fromMs, CLOCK_PLAUSIBLE_FROM_MS);
   });
 
-  test('goes on while the clock is not set, when an earlier run had proven some', async () => {
+  test('proven time goes on while the clock is not set, when an earlier run had proven some', async () => {
     const clock = new TestClock(0);
     clock.proven.resume(CLOCK_PLAUSIBLE_FROM_MS + DAY_MS);
     await clock.advance(HOUR_MS);
@@ -59,7 +59,7 @@ describe('the file of proven time', () => {
     return { ...file, unreadable, failures };
   }
 
-  test('lets the next run go on from there, although its clock starts years ahead', async (t) => {
+  test('the file of proven time lets the next run go on from there, although its clock starts years ahead', async (t) => {
     const folder = temporaryFolder(t);
     const first = new TestClock();
     const file = keep(folder, first);
@@ -70,7 +70,7 @@ describe('the file of proven time', () => {
     assert.equal(next.proven.nowMs(), first.wallMs());
   });
 
-  test('costs a killed run ten minutes at most, and is written at once when the clock goes back', async (t) => {
+  test('the file of proven time costs a killed run ten minutes at most, and is written at once when the clock goes back', async (t) => {
     const folder = temporaryFolder(t);
     const clock = new TestClock();
     keep(folder, clock);

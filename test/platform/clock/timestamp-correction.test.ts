@@ -15,7 +15,7 @@ function corrected(stampMs: number, corrector: ReturnType<typeof createStampCorr
 }
 
 describe('stamps of the time before the clock was set', () => {
-  test('stay while it is not set, also over a jump that does not set it', () => {
+  test('stamps of the time before the clock was set stay while it is not set, also over a jump that does not set it', () => {
     const clock = new TestClock(0);
     let setCount = 0;
     const corrector = createStampCorrector(clock, () => setCount++);
@@ -38,7 +38,7 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(setCount, 1);
   });
 
-  test('count as of the start of this run when they are of an earlier one', async () => {
+  test('stamps of the time before the clock was set count as of the start of this run when they are of an earlier one', async () => {
     const clock = new TestClock();
     const startMs = clock.wallMs();
     const corrector = createStampCorrector(clock, () => undefined);
@@ -46,7 +46,7 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(corrected(2_000, corrector), startMs);
   });
 
-  test('never lie in the future nor before the clock could be set', () => {
+  test('stamps of the time before the clock was set never lie in the future nor before the clock could be set', () => {
     const clock = new TestClock(HOUR_MS);
     const corrector = createStampCorrector(clock, () => undefined);
     clock.step(CLOCK_PLAUSIBLE_FROM_MS);
@@ -54,12 +54,12 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(corrected(0, corrector), clock.wallMs());
   });
 
-  test('stay when they are plausible', () => {
+  test('stamps of the time before the clock was set stay when they are plausible', () => {
     const corrector = createStampCorrector(new TestClock(), () => undefined);
     assert.equal(corrected(CLOCK_PLAUSIBLE_FROM_MS, corrector), CLOCK_PLAUSIBLE_FROM_MS);
   });
 
-  test('are no longer watched after the stop', () => {
+  test('stamps of the time before the clock was set are no longer watched after the stop', () => {
     const clock = new TestClock(0);
     let setCount = 0;
     createStampCorrector(clock, () => setCount++).stop();

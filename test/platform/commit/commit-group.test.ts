@@ -222,7 +222,7 @@ describe('a commit group', () => {
     assert.equal(commits.length, 1);
   });
 
-  test('never runs two commits at once; what arrives meanwhile is in the next one', async () => {
+  test('a commit group never runs two commits at once; what arrives meanwhile is in the next one', async () => {
     const pending: (() => void)[] = [];
     const { clock, group, commits } = createGroup(() => new Promise((resolve) => pending.push(resolve)));
     const order: string[] = [];
@@ -261,14 +261,14 @@ describe('a commit group', () => {
 });
 
 describe('a caller who sends on only after his acknowledgement', () => {
-  test('gets it after the quick window, a thousand times in a row', async () => {
+  test('a caller who sends on only after his acknowledgement gets it after the quick window, a thousand times in a row', async () => {
     const { clock, group } = createGroup();
     const waits = new Set<number>();
     for (let count = 0; count < 1_000; count++) waits.add(await waited(clock, group, true));
     assert.deepEqual([...waits], [limits.quickWindowMs]);
   });
 
-  test('gets it also beside fifty devices that speak every second', async () => {
+  test('a caller who sends on only after his acknowledgement gets it also beside fifty devices that speak every second', async () => {
     const { clock, group, commits } = createGroup();
     const others = clock.setRepeating(20, () => void group.request(100));
     await clock.advance(60_000);
@@ -296,7 +296,7 @@ describe('a caller who sends on only after his acknowledgement', () => {
     assert.equal(Math.max(...waits), limits.windowMaxMs - limits.syncAllowanceMs);
   });
 
-  test('does not expedite a commit that waits for the disk', async () => {
+  test('a caller who sends on only after his acknowledgement does not expedite a commit that waits for the disk', async () => {
     const { clock, group, commits } = createGroup(() => {
       throw new Error('disk is full');
     });

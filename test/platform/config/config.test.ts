@@ -22,7 +22,7 @@ function faultsOf(environment: Record<string, string>, file?: string): readonly 
 }
 
 describe('a configuration is refused', () => {
-  test('when an address is written as in a URL', () => {
+  test('a configuration is refused when an address is written as in a URL', () => {
     assert.deepEqual(faultsOf({ GATEWAY_HTTP_HOST: '[::]', GATEWAY_MQTT_HOST: '::' }), [
       'GATEWAY_HTTP_HOST: "[::]" must be without brackets',
     ]);
@@ -50,7 +50,7 @@ describe('a configuration is refused', () => {
     ]);
   });
 
-  test('when it has a certificate without its key, or the other way round', () => {
+  test('a configuration is refused when it has a certificate without its key, or the other way round', () => {
     for (const name of ['GATEWAY_TLS_CERTIFICATE', 'GATEWAY_TLS_PRIVATE_KEY'])
       assert.deepEqual(faultsOf({ [name]: '/etc/own.pem' }), [
         'tls_certificate and tls_private_key: one is of no use without the other',
@@ -59,24 +59,24 @@ describe('a configuration is refused', () => {
     assert.deepEqual(faultsOf(both), []);
   });
 
-  test('when the site cannot have the name', () => {
+  test('a configuration is refused when the site cannot have the name', () => {
     for (const name of [' ', 'x'.repeat(256), 'De\u200Bpot'])
       assert.equal(faultsOf({ GATEWAY_SITE_NAME: name }).length, 1, name);
     assert.deepEqual(faultsOf({ GATEWAY_SITE_NAME: ` ${'ü'.repeat(255)} ` }), []);
   });
 
-  test('when the name on the local network has no place in one', () => {
+  test('a configuration is refused when the name on the local network has no place in one', () => {
     for (const name of ['-gateway', 'gateway.local', 'my gateway', 'x'.repeat(31)])
       assert.equal(faultsOf({ GATEWAY_MDNS_NAME: name }).length, 1, name);
     assert.deepEqual(faultsOf({ GATEWAY_MDNS_NAME: 'Plant-7' }), []);
   });
 
-  test('when it serves neither HTTP nor HTTPS', () => {
+  test('a configuration is refused when it serves neither HTTP nor HTTPS', () => {
     const faults = faultsOf({ GATEWAY_HTTP: 'false', GATEWAY_HTTPS: 'false' });
     assert.deepEqual(faults, ['http and https: with both off nobody else reaches the gateway']);
   });
 
-  test('when the file cannot be read', () => {
+  test('a configuration is refused when the file cannot be read', () => {
     const [fault, ...others] = faultsOf({}, '/nonexistent/gateway.yml');
     assert.match(fault ?? '', /^\/nonexistent\/gateway\.yml: ENOENT/);
     assert.deepEqual(others, []);
@@ -94,19 +94,19 @@ describe('a configuration is refused', () => {
     ['sentence of the owner\n---\n- x\n', 'Source contains multiple documents; give one'],
     ['a: *sentence-of-the-owner\n', 'Unresolved alias (the anchor must be set before the alias)'],
   ] as const)
-    test(`without showing anything of the file: ${fault}`, (t) => {
+    test(`a configuration is refused without showing anything of the file: ${fault}`, (t) => {
       const [told = '', ...others] = faultsOf({}, fileOf(t, content));
       assert.doesNotMatch(told, /sentence|owner/);
       assert.deepEqual([told.endsWith(fault) ? fault : told, others], [fault, []]);
     });
 
-  test('when an option stands twice in the file', (t) => {
+  test('a configuration is refused when an option stands twice in the file', (t) => {
     const file = fileOf(t, 'http_port: 1\nhttp_port: 2\n');
     assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:2:1: .*unique`));
   });
 
   for (const content of ['- a\n', 'text\n', '7\n'])
-    test(`when the file is ${JSON.stringify(content)}`, (t) => {
+    test(`a configuration is refused when the file is ${JSON.stringify(content)}`, (t) => {
       const file = fileOf(t, content);
       assert.deepEqual(faultsOf({}, file), [`${file}: must be a mapping of option names to values`]);
     });
@@ -122,18 +122,18 @@ describe('a configuration is refused', () => {
     ['LOG_LEVEL', 'INFO'],
   ];
   for (const [name, value] of values)
-    test(`for ${name}=${JSON.stringify(value)}`, () => {
+    test(`a configuration is refused for ${name}=${JSON.stringify(value)}`, () => {
       assert.match(faultsOf({ [`GATEWAY_${name}`]: value })[0] ?? '', /is not allowed, must be/);
     });
 
-  test('and gives one message that a person can read', () => {
+  test('a refused configuration gives one message that a person can read', () => {
     const error = new ConfigError(['a', 'b']);
     assert.equal(error.message, 'configuration is not usable:\n  - a\n  - b');
   });
 });
 
 describe('a configuration', () => {
-  test('has its defaults without environment and file', () => {
+  test('a configuration has its defaults without environment and file', () => {
     const config = loadConfig({ environment: { PATH: '/bin', HOME: '/' } });
     assert.equal(config.httpPort, 8_080);
     assert.equal(config.dataDir, 'data');
@@ -161,13 +161,13 @@ describe('a configuration', () => {
     assert.equal(loadConfig({ environment: { GATEWAY_CONFIG_FILE: 'x' } }).httpPort, 8_080);
   });
 
-  test('cannot be changed', () => {
+  test('a configuration cannot be changed', () => {
     assert.ok(Object.isFrozen(loadConfig({ environment: {} })));
   });
 });
 
 describe('the option table', () => {
-  test('has one row per option with environment, file, allowed, default and purpose', () => {
+  test('the option table has one row per option with environment, file, allowed, default and purpose', () => {
     const rows = optionTable().split('\n').slice(2);
     assert.ok(rows.length > 10);
     for (const row of rows)

@@ -238,7 +238,7 @@ describe('an option', () => {
       }
     });
 
-  test('does not show what was pasted in the place of a file name', () => {
+  test('an option does not show what was pasted in the place of a file name', () => {
     const key = '-----BEGIN PRIVATE KEY-----\nMC4CAQAw\n-----END PRIVATE KEY-----\n';
     const environment = {
       GATEWAY_TLS_CERTIFICATE: key,
@@ -253,7 +253,7 @@ describe('an option', () => {
     );
   });
 
-  test('does not keep the gateway from starting when it ran with it so far, though without effect', (t) => {
+  test('an option does not keep the gateway from starting when it ran with it so far, though without effect', (t) => {
     const environment = {
       GATEWAY_CORS_ORIGINS: 'https://app.example/',
       GATEWAY_PUBLIC_HOST: 'http://box.local',
@@ -265,7 +265,7 @@ describe('an option', () => {
     assert.equal(judgementOf(environment, file).length, 5);
   });
 
-  test('is refused for a listener at a port that another one has', () => {
+  test('an option is refused for a listener at a port that another one has', () => {
     const both = 'both are 9000, each needs a port of its own';
     const ports = { GATEWAY_HTTP_PORT: '9000', GATEWAY_MQTT_PORT: '9000' };
     assert.deepEqual(faultsOf(ports), [`http_port and mqtt_port: ${both}`]);
@@ -291,13 +291,13 @@ describe('the configuration file', () => {
     ['device', (path) => symlinkSync('/dev/zero', path)],
   ];
   for (const [what, put] of obstacles)
-    test(`is named at once when it is a ${what}`, (t) => {
+    test(`the configuration file is named at once when it is a ${what}`, (t) => {
       const path = join(temporaryFolder(t), 'gateway.yml');
       put(path);
       assert.deepEqual(faultsOf({}, path), [`${path}: ${path} is a ${what} where a file is expected`]);
     });
 
-  test('is UTF-8, with or without a mark of its own and with the line ends of any editor', (t) => {
+  test('the configuration file is UTF-8, with or without a mark of its own and with the line ends of any editor', (t) => {
     const text = 'site_name: Müller\r\nhttp_port: 81\r\n';
     for (const content of [text, `\uFEFF${text}`]) {
       const config = loadConfig({ environment: {}, file: fileOf(t, content) });
@@ -309,7 +309,7 @@ describe('the configuration file', () => {
     }
   });
 
-  test('is none when an empty variable names it', () => {
+  test('the configuration file is none when an empty variable names it', () => {
     assert.equal(loadConfig({ environment: {}, file: '' }).httpPort, 8_080);
   });
 });

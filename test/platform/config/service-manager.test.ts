@@ -3,18 +3,18 @@ import { describe, test } from 'node:test';
 import { readServiceManager } from '../../../src/platform/config/index.ts';
 
 describe('the service manager', () => {
-  test('is absent without its variables', () => {
+  test('the service manager is absent without its variables', () => {
     const none = { notifySocket: undefined, watchdogMs: undefined };
     assert.deepEqual(readServiceManager({}, 7), none);
     assert.deepEqual(readServiceManager({ NOTIFY_SOCKET: '', WATCHDOG_USEC: '' }, 7), none);
   });
 
   for (const period of ['0', '-1', '1.5', 'often', '1e3'])
-    test(`does not watch with a period of ${period}`, () => {
+    test(`the service manager does not watch with a period of ${period}`, () => {
       assert.equal(readServiceManager({ WATCHDOG_USEC: period }, 7).watchdogMs, undefined);
     });
 
-  test('does not watch us when it watches another process', () => {
+  test('the service manager does not watch us when it watches another process', () => {
     assert.equal(
       readServiceManager({ WATCHDOG_USEC: '60000000', WATCHDOG_PID: '8' }, 7).watchdogMs,
       undefined,

@@ -33,7 +33,7 @@ function refuseOnce(t: TestContext, call: Call, path: string, code: string): voi
 describe('a start is tried again', () => {
   for (const code of ['EACCES', 'EPERM', 'EIO'])
     for (const call of ['statSync', 'accessSync'] as const)
-      test(`when the system refused a file of the gateway once: ${call} with ${code}`, (t) => {
+      test(`a start is tried again when the system refused a file of the gateway once: ${call} with ${code}`, (t) => {
         const path = join(temporaryFolder(t), 'state.db');
         writeFileSync(path, '');
         refuseOnce(t, call, path, code);
@@ -44,7 +44,7 @@ describe('a start is tried again', () => {
         requireUsableFile(path);
       });
 
-  test('and goes on when a file was removed while the gateway looked at it', (t) => {
+  test('a start is tried again and goes on when a file was removed while the gateway looked at it', (t) => {
     const path = join(temporaryFolder(t), 'state.db-wal');
     writeFileSync(path, '');
     refuseOnce(t, 'accessSync', path, 'ENOENT');
@@ -52,7 +52,7 @@ describe('a start is tried again', () => {
   });
 
   for (const call of ['statSync', 'accessSync'] as const)
-    test(`when the system refused the data folder once: ${call}`, (t) => {
+    test(`a start is tried again when the system refused the data folder once: ${call}`, (t) => {
       const dataDir = temporaryFolder(t);
       const clock = new TestClock();
       const options = { dataDir, clock, log: recordingLog(clock).log };
@@ -66,7 +66,7 @@ describe('a start is tried again', () => {
       lock.release();
     });
 
-  test('when the data folder is a link to a disk that is not there yet', (t) => {
+  test('a start is tried again when the data folder is a link to a disk that is not there yet', (t) => {
     const folder = temporaryFolder(t);
     const dataDir = join(folder, 'data');
     symlinkSync(join(folder, 'disk'), dataDir);
@@ -80,7 +80,7 @@ describe('a start is tried again', () => {
   });
 
   for (const code of ['EACCES', 'EIO', 'EMFILE'])
-    test(`when the system refused the configuration file once: ${code}`, (t) => {
+    test(`a start is tried again when the system refused the configuration file once: ${code}`, (t) => {
       const file = join(temporaryFolder(t), 'gateway.yml');
       writeFileSync(file, 'http_port: 1234\n');
       refuseOnce(t, 'readFileSync', file, code);
@@ -124,7 +124,7 @@ describe('a refusal lasts', { skip: process.getuid?.() !== 0 && 'needs root, to 
       },
     ],
   ] as const)
-    test(`when it is proven by ${title}`, (t) => {
+    test(`a refusal lasts when it is proven by ${title}`, (t) => {
       const base = temporaryFolder(t);
       const folder = join(base, 'inner');
       for (const each of [tmpdir(), base]) if ((fs.statSync(each).mode & 0o001) === 0) chmodSync(each, 0o711);

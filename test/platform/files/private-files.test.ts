@@ -51,11 +51,11 @@ describe('a private file', () => {
     removeFile(path);
   });
 
-  test('is an error when it cannot be read', (t) => {
+  test('a private file is an error when it cannot be read', (t) => {
     assert.throws(() => readPrivateFile(temporaryFolder(t)), / is a folder where a file is expected$/);
   });
 
-  test('is made for its owner alone, with its folder', (t) => {
+  test('a private file is made for its owner alone, with its folder', (t) => {
     const folder = join(temporaryFolder(t), 'data');
     const path = join(folder, 'code');
     writePrivateFile(path, 'secret\n');
@@ -75,7 +75,7 @@ describe('a private file', () => {
     assert.equal(existsSync(path), false);
   });
 
-  test('stays as it was when the disk takes only a part of the new one', (t) => {
+  test('a private file stays as it was when the disk takes only a part of the new one', (t) => {
     const path = join(temporaryFolder(t), 'code');
     writePrivateFile(path, 'old');
     const source = import.meta.resolve('../../../src/platform/files/private-files.ts');
@@ -90,7 +90,7 @@ describe('a private file', () => {
 });
 
 describe('a note of the gateway for itself', () => {
-  test('is what was written, and counts as none when a disk left zeros, nothing or a folder of it', (t) => {
+  test('a note of the gateway for itself is what was written, and counts as none when a disk left zeros, nothing or a folder of it', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'note.json');
     const told: unknown[] = [];
@@ -124,7 +124,7 @@ const OBSTACLES: [kind: string, put: (path: string, t: TestContext) => Promise<v
 
 describe('what stands in the place of a file', () => {
   for (const [kind, put] of OBSTACLES)
-    test(`is named when it is a ${kind}, and not waited for`, async (t) => {
+    test(`what stands in the place of a file is named when it is a ${kind}, and not waited for`, async (t) => {
       const path = join(temporaryFolder(t), 'key.pem');
       await put(path, t);
       for (const read of [readPlainFile, readPrivateFile, requireUsableFile])
@@ -158,7 +158,7 @@ describe('what stands in the place of a file', () => {
 });
 
 describe('a private folder', () => {
-  test('is made with those above it, for its owner alone, and stays as it is when it is there', (t) => {
+  test('a private folder is made with those above it, for its owner alone, and stays as it is when it is there', (t) => {
     const folder = join(temporaryFolder(t), 'data', 'keys');
     makePrivateFolder(folder);
     assert.deepEqual([modeOf(folder), modeOf(join(folder, '..'))], [0o700, 0o700]);
@@ -167,12 +167,12 @@ describe('a private folder', () => {
     assert.equal(modeOf(folder), 0o750);
   });
 
-  test('ends with an error where the system makes none, and never tries for ever', () => {
+  test('a private folder ends with an error where the system makes none, and never tries for ever', () => {
     for (const path of ['/proc/gateway', '/proc/gateway/data/keys'])
       assert.throws(() => makePrivateFolder(path), /ENOENT.*'\/proc\/gateway'/);
   });
 
-  test('is not made below a file, in the place of one, or where a link leads nowhere', (t) => {
+  test('a private folder is not made below a file, in the place of one, or where a link leads nowhere', (t) => {
     const [file, link] = ['file', 'link'].map((name) => join(temporaryFolder(t), name)) as [string, string];
     writeFileSync(file, '');
     symlinkSync(`${link}-gone`, link);
@@ -183,7 +183,7 @@ describe('a private folder', () => {
 });
 
 describe('a file that is needed', () => {
-  test('may be there or not, but nothing else in its place, and the error names it and what to do', (t) => {
+  test('a file that is needed may be there or not, but nothing else in its place, and the error names it and what to do', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'state');
     requireUsableFile(path);

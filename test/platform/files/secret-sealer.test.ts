@@ -14,7 +14,7 @@ function sealing(t: TestContext, folder = temporaryFolder(t)) {
 }
 
 describe('a sealed secret', () => {
-  test('is opened by a later sealer with the same file, which only its user can read', (t) => {
+  test('a sealed secret is opened by a later sealer with the same file, which only its user can read', (t) => {
     const { path, sealer } = sealing(t);
     const sealed = sealer().seal({ password: 'a secret' });
     assert.match(JSON.stringify(sealed), /^"sealed:[^ ]+"$/);
@@ -23,7 +23,7 @@ describe('a sealed secret', () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  test('is missing, and named in the log, when its key is gone or a byte has changed', (t) => {
+  test('a sealed secret is missing, and named in the log, when its key is gone or a byte has changed', (t) => {
     const one = sealing(t);
     const sealed = one.sealer().seal('a secret');
     const other = sealing(t);
@@ -46,7 +46,7 @@ describe('a sealed secret', () => {
     assert.equal(sealer().isClear(sealer().seal('x')), false);
   });
 
-  test('is opened by the key that a restored backup brought, which leaves the data folder', (t) => {
+  test('a sealed secret is opened by the key that a restored backup brought, which leaves the data folder', (t) => {
     const origin = sealing(t);
     const sealed = origin.sealer().seal('a secret');
     const box = sealing(t);
@@ -59,7 +59,7 @@ describe('a sealed secret', () => {
     }
   });
 
-  test('is refused while the key cannot be written', (t) => {
+  test('a sealed secret is refused while the key cannot be written', (t) => {
     const { folder, sealer } = sealing(t);
     const first = sealer();
     writeFileSync(join(folder, 'keys'), 'a file where the folder belongs');

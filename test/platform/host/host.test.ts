@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createHost } from '../../../src/platform/host/index.ts';
 
 describe('the host', () => {
-  test('is measured while the disk of its folder does not tell', (t) => {
+  test('the host is measured while the disk of its folder does not tell', (t) => {
     const host = createHost(join(tmpdir(), 'gateway-no-such-folder'));
     t.after(() => host.stop());
     const { disk, memoryTotalBytes } = host.load();

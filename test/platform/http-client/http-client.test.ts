@@ -188,7 +188,7 @@ describe('a request ends with a sentence', () => {
     ['closes before it has answered', once(''), /^HOST ended the connection before/],
   ];
   for (const [name, pieces, sentence] of cases)
-    test(`when the server ${name}`, async (t) => {
+    test(`a request ends with a sentence when the server ${name}`, async (t) => {
       const url = await hostile(t, pieces);
       const timeoutMs = String(sentence).includes('within') ? 200 : 60_000;
       assert.match(await failureOf(clientOf(t, { timeoutMs }), url), sentence);
@@ -205,17 +205,17 @@ async function failureOf(client: HttpClient, url: URL): Promise<string> {
 }
 
 describe('a request fails', () => {
-  test('when nobody listens', async (t) => {
+  test('a request fails when nobody listens', async (t) => {
     const url = new URL(`http://127.0.0.1:${await freePort()}/`);
     assert.equal(await failureOf(clientOf(t), url), 'Nothing listens at HOST.');
   });
 
-  test('when no answer comes in time', async (t) => {
+  test('a request fails when no answer comes in time', async (t) => {
     const url = await serving(t, () => undefined);
     assert.equal(await failureOf(clientOf(t, { timeoutMs: 50 }), url), 'HOST did not answer within 0.05 s.');
   });
 
-  test('when half an answer comes', async (t) => {
+  test('a request fails when half an answer comes', async (t) => {
     const url = await serving(t, (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half');
@@ -224,12 +224,12 @@ describe('a request fails', () => {
     assert.equal(await failureOf(clientOf(t), url), 'HOST ended the connection before it had answered.');
   });
 
-  test('when the answer does not end', async (t) => {
+  test('a request fails when the answer does not end', async (t) => {
     const url = await serving(t, (_request, response) => void response.end('x'.repeat(2_000)));
     assert.match(await failureOf(clientOf(t), url), /^The answer is longer than 1000 bytes/);
   });
 
-  test('when the certificate is of another name, or of an authority that nobody trusts', async (t) => {
+  test('a request fails when the certificate is of another name, or of an authority that nobody trusts', async (t) => {
     const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
     const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
     const { certificatePem, privateKeyPem } = await makeCertificate(authority, {

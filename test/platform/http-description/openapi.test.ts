@@ -43,32 +43,32 @@ function describeRoutes(routes: Route[], changes: Partial<ApiDescriptionOptions>
 }
 
 describe('the API description is refused', () => {
-  test('when two operations have one name', () => {
+  test('the API description is refused when two operations have one name', () => {
     assert.throws(() => describeRoutes([listRoute(), listRoute({ paths: ['/v3/other'] })]), /list_things/);
   });
-  test('when two operations have one path and method', () => {
+  test('the API description is refused when two operations have one path and method', () => {
     assert.throws(
       () => describeRoutes([listRoute(), listRoute({ operation: 'other' })]),
       /GET \/v3\/things is served twice/,
     );
   });
-  test('when a path parameter is not described', () => {
+  test('the API description is refused when a path parameter is not described', () => {
     assert.throws(() => describeRoutes([listRoute()], { pathParameters: {} }), /box_id/);
   });
-  test('when two schemas have one name', () => {
+  test('the API description is refused when two schemas have one name', () => {
     const other = shape.named('Thing', v.object({}));
     assert.throws(
       () => describeRoutes([listRoute({ answer: v.object({ thing, other }) })]),
       /two schemas are called Thing/,
     );
   });
-  test('when a schema cannot be told', () => {
+  test('the API description is refused when a schema cannot be told', () => {
     assert.throws(() => describeRoutes([listRoute({ answer: v.object({ at: v.date() }) })]), /date/);
   });
 });
 
 describe('the API description', () => {
-  test('has an operation once per path, aliases by its name and older paths marked', () => {
+  test('the API description has an operation once per path, aliases by its name and older paths marked', () => {
     const { paths } = describeRoutes([listRoute()]);
     const main = paths['/v3/things']?.['get'] ?? {};
     const alias = paths['/v3/boxes/{box_id}/things']?.['get'] ?? {};
@@ -143,7 +143,7 @@ describe('the API description', () => {
     });
   });
 
-  test('has no good answer for an operation that always refuses', () => {
+  test('the API description has no good answer for an operation that always refuses', () => {
     const { paths } = describeRoutes([listRoute({ answer: null })]);
     assert.ok(!Object.keys(paths['/v3/things']?.['get']?.['responses'] ?? {}).includes('200'));
   });
@@ -153,14 +153,14 @@ describe('a schema on the wire', () => {
   const schemas = createJsonSchemas([], String);
   const of = (schema: v.GenericSchema) => schemas.of(schema);
 
-  test('is its input, not what it is parsed into', () => {
+  test('a schema on the wire is its input, not what it is parsed into', () => {
     const schema = v.object({ at: query.instant(), wait: query.durationMs(30_000, 60_000) });
     const { properties } = of(schema) as { properties: Record<string, Record<string, unknown>> };
     assert.equal(properties['at']?.['format'], 'date-time');
     assert.deepEqual([properties['wait']?.['type'], properties['wait']?.['default']], ['string', '30s']);
   });
 
-  test('is what it says of itself, as JSON Schema or as another schema', () => {
+  test('a schema on the wire is what it says of itself, as JSON Schema or as another schema', () => {
     const texts = v.pipe(
       v.string(),
       shape.wire(v.nullish(v.picklist(['a']))),
@@ -169,7 +169,7 @@ describe('a schema on the wire', () => {
     assert.deepEqual(of(texts), { anyOf: [{ enum: ['a'], type: 'string' }, { type: 'null' }] });
   });
 
-  test('is closed to lists where an object is wanted', () => {
+  test('a schema on the wire is closed to lists where an object is wanted', () => {
     const schema = shape.noList(v.object({ a: v.optional(v.string()) }));
     assert.deepEqual(of(schema), { type: 'object', properties: { a: { type: 'string' } } });
     assert.equal(v.safeParse(schema, []).success, false);

@@ -213,7 +213,7 @@ async function upgrade(t: TestContext, port: number, headers: Record<string, str
 }
 
 describe('behind a proxy a stream', () => {
-  test('is refused from an unknown address, with the option to set', async (t) => {
+  test('behind a proxy a stream is refused from an unknown address, with the option to set', async (t) => {
     const { port } = await serve(t);
     const answer = await upgrade(t, port, { Origin: 'https://gw.example' });
     assert.equal(answer.status, 401);
@@ -225,7 +225,7 @@ describe('behind a proxy a stream', () => {
     });
   });
 
-  test('is refused for another site, whatever the options say', async (t) => {
+  test('behind a proxy a stream is refused for another site, whatever the options say', async (t) => {
     const { port } = await serve(t, { publicHost: 'gw.example', trustedProxies: ['127.0.0.1'] });
     const headers = { Origin: 'https://evil.example', 'X-Forwarded-Host': 'gw.example' };
     assert.equal((await upgrade(t, port, headers)).status, 401);
@@ -242,7 +242,7 @@ describe('behind a proxy a stream', () => {
     assert.equal((await upgrade(t, port, headers)).status, 101);
   });
 
-  test('does not open by the host that a stranger names', async (t) => {
+  test('behind a proxy a stream does not open by the host that a stranger names', async (t) => {
     const { port } = await serve(t, { trustedProxies: ['10.0.0.1'] });
     const headers = { Origin: 'https://gw.example', 'X-Forwarded-Host': 'gw.example' };
     assert.equal((await upgrade(t, port, headers)).status, 401);
@@ -260,7 +260,7 @@ test('a browser that a proxy sends below a path reads why that does not work', a
 });
 
 describe('limits of an address', () => {
-  test('count for each caller of a trusted proxy alone', async (t) => {
+  test('limits of an address count for each caller of a trusted proxy alone', async (t) => {
     const { ask } = await serve(t, {
       trustedProxies: ['127.0.0.1'],
       http: { failedAuthenticationsPerMinute: 1 },
@@ -272,7 +272,7 @@ describe('limits of an address', () => {
     assert.equal(await fail('203.0.113.2'), 403);
   });
 
-  test('count for a stranger whatever it writes', async (t) => {
+  test('limits of an address count for a stranger whatever it writes', async (t) => {
     const { ask } = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const fail = async (address: string): Promise<number> =>
       (await ask('GET', '/v3/things', { token: 'wrong', headers: { 'X-Forwarded-For': address } })).status;
@@ -280,7 +280,7 @@ describe('limits of an address', () => {
     assert.equal(await fail('203.0.113.2'), 429);
   });
 
-  test('count the connections of each caller of a trusted proxy', async (t) => {
+  test('limits of an address count the connections of each caller of a trusted proxy', async (t) => {
     const { port, release, calls } = await serve(t, {
       trustedProxies: ['127.0.0.1'],
       http: { connectionsPerAddress: 1 },

@@ -10,7 +10,7 @@ const REQUEST = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nX-Request-Id: r-1\r\nConnection: close\r\n\r\n`;
 
 describe('a handler that fails', () => {
-  test('is answered with 500 without inner text, which the service log has', async (t) => {
+  test('a handler that fails is answered with 500 without inner text, which the service log has', async (t) => {
     const { ask, lines } = await serve(t);
     const answer = await ask('GET', '/v3/break/now', { headers: { 'X-Request-Id': 'r-1' } });
     assert.equal(answer.status, 500);
@@ -22,7 +22,7 @@ describe('a handler that fails', () => {
     assert.match(JSON.stringify(line), /4711/);
   });
 
-  test('ends the connection in the middle of its response, so that nobody takes the part for the whole', async (t) => {
+  test('a handler that fails ends the connection in the middle of its response, so that nobody takes the part for the whole', async (t) => {
     const { port, lines } = await serve(t);
     const { closed } = await raw(t, port, REQUEST('/v3/break/later'));
     const text = await closed;
@@ -43,7 +43,7 @@ describe('what the system refuses for now', () => {
     ['EROFS', /^The disk is read-only now/],
     ['EIO', /^The disk fails now/],
   ] as const)
-    test(`is 503 with words to act on, and the log has the cause: ${code}`, async (t) => {
+    test(`what the system refuses for now is 503 with words to act on, and the log has the cause: ${code}`, async (t) => {
       const failing = route({
         operation: 'fail',
         POST: ['/v3/fail'],
@@ -79,7 +79,7 @@ describe('a refusal says when to try again', () => {
     [refusal('conflict'), undefined],
     [new TypeError('inside'), undefined],
   ] as const)
-    test(`after ${expected ?? 'no time'}: ${JSON.stringify(error)}`, () => {
+    test(`a refusal says when to try again after ${expected ?? 'no time'}: ${JSON.stringify(error)}`, () => {
       assert.equal(errorResponse(error).headers.get('retry-after'), expected ?? null);
       if (expected !== undefined)
         assert.equal(errorResponse(error, { 'retry-after': '10' }).headers.get('retry-after'), '10');
@@ -87,7 +87,7 @@ describe('a refusal says when to try again', () => {
 });
 
 describe('a caller that goes away', () => {
-  test('is no failure of ours in the middle of its body', async (t) => {
+  test('a caller that goes away is no failure of ours in the middle of its body', async (t) => {
     const { port, lines } = await serve(t);
     const { socket } = await raw(
       t,
@@ -101,7 +101,7 @@ describe('a caller that goes away', () => {
     assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
   });
 
-  test('before its answer aborts the signal of its call', async (t) => {
+  test('a caller that goes away before its answer aborts the signal of its call', async (t) => {
     const { port, calls, release } = await serve(t);
     const { socket } = await raw(
       t,
@@ -125,7 +125,7 @@ describe('a caller that goes away', () => {
 });
 
 describe('the service log', () => {
-  test('has a line for changes and refusals, with who and how long, and none for reads that succeed', async (t) => {
+  test('the service log has a line for changes and refusals, with who and how long, and none for reads that succeed', async (t) => {
     const { ask, lines } = await serve(t);
     await ask('GET', '/v3/things/slug?token=hidden');
     await ask('GET', '/v3/things/other');
@@ -142,7 +142,7 @@ describe('the service log', () => {
     assert.doesNotMatch(JSON.stringify(lines), /hidden|private/);
   });
 
-  test('and the metrics count answers by operation and status', async (t) => {
+  test('the service log and the metrics count answers by operation and status', async (t) => {
     const { ask, metrics } = await serve(t);
     await ask('GET', '/v3/things/slug');
     await ask('GET', '/v3/things/other');

@@ -23,7 +23,7 @@ describe('files for browsers', () => {
   });
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  test('are not served from outside the folder, nor of an unknown type, nor as their compressed name', async () => {
+  test('files for browsers are not served from outside the folder, nor of an unknown type, nor as their compressed name', async () => {
     const get = serveFiles({ dir });
     for (const path of [
       '/../package.json',
@@ -35,13 +35,13 @@ describe('files for browsers', () => {
       assert.equal((await get(path)).status, 404, path);
   });
 
-  test('are missed with a sentence when the console has not been built', async () => {
+  test('files for browsers are missed with a sentence when the console has not been built', async () => {
     const answer = await serveFiles({ dir: join(dir, 'nowhere') })('/');
     assert.equal(answer.status, 404);
     assert.match(await answer.text(), /has not been built; run: npm run build/);
   });
 
-  test('are missed with a sentence when they were taken away since the start', async () => {
+  test('files for browsers are missed with a sentence when they were taken away since the start', async () => {
     const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
     writeFileSync(join(other, 'index.html'), PAGE);
     const get = serveFiles({ dir: other });
@@ -51,11 +51,11 @@ describe('files for browsers', () => {
     assert.match(await answer.text(), /load the page again/);
   });
 
-  test('have their first page at the folder', async () => {
+  test('files for browsers have their first page at the folder', async () => {
     assert.equal(await (await serveFiles({ dir })('/docs/manual')).text(), '<title>manual</title>');
   });
 
-  test('carry headers that let the page use its own origin only', async () => {
+  test('files for browsers carry headers that let the page use its own origin only', async () => {
     const answer = await serveFiles({ dir })('/');
     assert.equal(await answer.text(), PAGE);
     assert.match(
@@ -65,14 +65,14 @@ describe('files for browsers', () => {
     assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
   });
 
-  test('are asked for again unless their name has the hash of their content', async () => {
+  test('files for browsers are asked for again unless their name has the hash of their content', async () => {
     const get = serveFiles({ dir });
     assert.equal((await get('/')).headers.get('cache-control'), 'no-cache');
     const script = await get('/app-ABCDEFGH.js');
     assert.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable');
   });
 
-  test('go compressed to those who take that', async () => {
+  test('files for browsers go compressed to those who take that', async () => {
     const get = serveFiles({ dir });
     const plain = await get('/app-ABCDEFGH.js');
     assert.equal(plain.headers.get('content-encoding'), null);
@@ -84,7 +84,7 @@ describe('files for browsers', () => {
     assert.notEqual(small.headers.get('etag'), plain.headers.get('etag'));
   });
 
-  test('are not sent to those who have them', async () => {
+  test('files for browsers are not sent to those who have them', async () => {
     const get = serveFiles({ dir });
     const etag = (await get('/')).headers.get('etag') ?? '';
     const answer = await get('/', { headers: { 'If-None-Match': `"other", W/${etag}` } });
@@ -92,20 +92,20 @@ describe('files for browsers', () => {
     assert.equal(await answer.text(), '');
   });
 
-  test('answer HEAD with the size and no body', async () => {
+  test('files for browsers answer HEAD with the size and no body', async () => {
     const answer = await serveFiles({ dir })('/', { method: 'HEAD' });
     assert.equal(answer.headers.get('content-length'), String(PAGE.length));
     assert.equal(await answer.text(), '');
   });
 
-  test('have links that lead to a page, parameters encoded', async () => {
+  test('files for browsers have links that lead to a page, parameters encoded', async () => {
     const get = serveFiles({ dir, links: { '/devices/{device}': '/#/devices/{device}' } });
     const answer = await get('/devices/a%20b');
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.get('location'), '/#/devices/a%20b');
   });
 
-  test('arrive whole, also empty or larger than what is read at once', async (test) => {
+  test('files for browsers arrive whole, also empty or larger than what is read at once', async (test) => {
     const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
     test.after(() => rmSync(other, { recursive: true }));
     writeFileSync(join(other, 'index.html'), '');

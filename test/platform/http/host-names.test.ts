@@ -17,7 +17,7 @@ describe('a host is foreign', () => {
     '192.168.1.10.attacker.example',
     'gateway.works.example.attacker.example',
   ])
-    test(`when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), false));
+    test(`a host is foreign when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), false));
 });
 
 describe('a host is one of ours', () => {
@@ -34,11 +34,11 @@ describe('a host is one of ours', () => {
     'energy.site.internal',
     'GATEWAY.works.example',
   ])
-    test(`when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), true));
+    test(`a host is one of ours when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), true));
 });
 
 describe('a page that let its name lead here', () => {
-  test('does not get the role of callers without a token', async (t) => {
+  test('a page that let its name lead here does not get the role of callers without a token', async (t) => {
     const { ask, origin, http } = await serve(t, { anonymous: ANONYMOUS, ownNames: () => OWN });
     for (const host of ['attacker.example', 'attacker.example:8080']) {
       const request = new Request(`${origin}/v3/things/slug`, { headers: { Host: host } });
@@ -52,7 +52,7 @@ describe('a page that let its name lead here', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: null })).status, 200);
   });
 
-  test('and whoever has a token is served by every name', async (t) => {
+  test('a caller with a token is served by every name', async (t) => {
     const { origin, http } = await serve(t, { anonymous: ANONYMOUS });
     const headers = { Host: 'gateway.works.example', 'X-Service-Auth-Token': 'owner' };
     assert.equal((await http.fetch(new Request(`${origin}/v3/things/slug`, { headers }))).status, 200);

@@ -64,7 +64,7 @@ function handshake(t: TestContext, port: number, options: ConnectionOptions): Pr
 }
 
 describe('HTTPS', () => {
-  test('is not there unless configured', async (t) => {
+  test('HTTPS is not there unless configured', async (t) => {
     const { httpsPort } = await serve(t);
     assert.equal(httpsPort, undefined);
   });
@@ -78,14 +78,14 @@ describe('HTTPS', () => {
     await assert.rejects(get(httpsPort, '/v3/things/slug', {}));
   });
 
-  test('is not for names that the certificate does not have', async (t) => {
+  test('HTTPS is not for names that the certificate does not have', async (t) => {
     const { httpsPort, tls } = await serveSecure(t);
     await assert.rejects(get(httpsPort, '/v3/things/slug', { ca: tls.caPem, servername: 'other.example' }), {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });
   });
 
-  test('does not speak TLS 1.1, nor plain HTTP, and neither is a failure of ours', async (t) => {
+  test('HTTPS does not speak TLS 1.1, nor plain HTTP, and neither is a failure of ours', async (t) => {
     const { httpsPort, tls, lines } = await serveSecure(t);
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     await assert.rejects(handshake(t, httpsPort, { ca: tls.caPem, ...old }));

@@ -10,7 +10,7 @@ import { ask, firstError, parseAnswer, raw, type RawSocket, serve } from './supp
 const MIB = 1_048_576;
 
 describe('a body that is too large', () => {
-  test('is 413 by the length it declares, before it is sent', async (t) => {
+  test('a body that is too large is 413 by the length it declares, before it is sent', async (t) => {
     const { port } = await serve(t);
     const { received, socket } = await raw(
       t,
@@ -28,7 +28,7 @@ describe('a body that is too large', () => {
     socket.destroy();
   });
 
-  test('is 413 as soon as what arrives without a declared length is more', async (t) => {
+  test('a body that is too large is 413 as soon as what arrives without a declared length is more', async (t) => {
     const { origin, calls } = await serve(t);
     let sentBytes = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -51,7 +51,7 @@ describe('a body that is too large', () => {
     assert.equal((await ask('POST', '/v3/things', { body: padded(MIB + 1) })).status, 413);
   });
 
-  test('has its own limit for an upload, and the connection goes on after a refusal', async (t) => {
+  test('a body that is too large has its own limit for an upload, and the connection goes on after a refusal', async (t) => {
     const { port, ask } = await serve(t);
     assert.deepEqual((await ask('POST', '/v3/upload', { body: 'x'.repeat(2_000) })).json, { size: 2_000 });
     assert.deepEqual(firstError(await ask('POST', '/v3/upload', { body: 'x'.repeat(2_001) }))?.details, {
@@ -69,7 +69,7 @@ describe('a body that is too large', () => {
     );
   });
 
-  test('and nobody waits for ever for who goes on sending after the refusal', async (t) => {
+  test('nobody waits for ever for a caller who goes on sending a body after its refusal', async (t) => {
     const { port, clock } = await serve(t);
     const { received, closed } = await raw(
       t,
@@ -84,7 +84,7 @@ describe('a body that is too large', () => {
 
 describe('a request line of no use', () => {
   for (const line of ['CONNECT a:80 HTTP/1.1', 'SING /v3/things HTTP/1.1', 'GET /v3/things HTTP/3.0'])
-    test(`is 400 with the envelope, and the connection ends: ${line}`, async (t) => {
+    test(`a request line of no use is 400 with the envelope, and the connection ends: ${line}`, async (t) => {
       const { port } = await serve(t);
       const { closed } = await raw(t, port, `${line}\r\nHost: a\r\n\r\n`);
       const answer = parseAnswer(await closed);
@@ -126,7 +126,7 @@ describe('headers', () => {
     assert.equal(long.status, 200);
   });
 
-  test('count in the request line too', async (t) => {
+  test('headers count in the request line too', async (t) => {
     const { port } = await serve(t);
     const { closed } = await raw(
       t,
@@ -136,7 +136,7 @@ describe('headers', () => {
     assert.equal(parseAnswer(await closed).status, 431);
   });
 
-  test('are 408 when they come too slowly, and a connection without any is closed', async (t) => {
+  test('headers are 408 when they come too slowly, and a connection without any is closed', async (t) => {
     const { port } = await serve(t, {
       http: { headersTimeoutMs: 60, requestTimeoutMs: 100, timeoutCheckIntervalMs: 20 },
     });
@@ -150,7 +150,7 @@ describe('headers', () => {
     await silent.closed;
   });
 
-  test('are 408 when their body comes too slowly, and no failure of ours', async (t) => {
+  test('headers are 408 when their body comes too slowly, and no failure of ours', async (t) => {
     const { port, lines, clock } = await serve(t);
     const { closed } = await raw(
       t,
@@ -165,7 +165,7 @@ describe('headers', () => {
     assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
   });
 
-  test('may come with a large body as long as it comes on, and not a minute longer', async (t) => {
+  test('headers may come with a large body as long as it comes on, and not a minute longer', async (t) => {
     const uploaded: number[] = [];
     const take = route({
       operation: 'take',
@@ -219,7 +219,7 @@ async function loggedIn(t: TestContext, port: number, token = 'owner'): Promise<
 }
 
 describe('connections', () => {
-  test('beyond the number of one address are closed and counted; closing one makes room', async (t) => {
+  test('connections beyond the number of one address are closed and counted; closing one makes room', async (t) => {
     const { port, metrics, origin } = await serve(t, { http: { connectionsPerAddress: 2 } });
     const held = [await loggedIn(t, port), await loggedIn(t, port)];
     const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -231,7 +231,7 @@ describe('connections', () => {
     assert.equal((await ask(origin, 'GET', '/v3/nothing', { headers: { Connection: 'close' } })).status, 404);
   });
 
-  test('are closed before anything is read when they come too fast from one address', async (t) => {
+  test('connections are closed before anything is read when they come too fast from one address', async (t) => {
     const { port, metrics } = await serve(t, { http: { connectsPerSecond: 0.001, connectBurst: 2 } });
     await raw(t, port, '');
     await raw(t, port, '');
@@ -240,7 +240,7 @@ describe('connections', () => {
     assert.match(await metrics.text(), /^gateway_http_connections_refused_total 1$/m);
   });
 
-  test('beyond the number in all are closed', async (t) => {
+  test('connections beyond the number in all are closed', async (t) => {
     const { port } = await serve(t, { http: { connections: 1 } });
     await loggedIn(t, port);
     const refused = await raw(t, port, 'GET /v3/nothing HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -259,7 +259,7 @@ describe('connections', () => {
     assert.deepEqual([insider.socket.destroyed, next.socket.destroyed], [false, false]);
   });
 
-  test('beyond the share of a token give way like those without one', async (t) => {
+  test('connections beyond the share of a token give way like those without one', async (t) => {
     const { port, origin } = await serve(t, {
       http: { connections: 3, connectionsPerAddress: 3, connectionsPerIdentity: 1 },
     });
@@ -270,7 +270,7 @@ describe('connections', () => {
     assert.equal(kept.socket.destroyed, false);
   });
 
-  test('are read on only after the answer, and are closed after the limit of requests sent ahead', async (t) => {
+  test('connections are read on only after the answer, and are closed after the limit of requests sent ahead', async (t) => {
     const { port, metrics, calls, release } = await serve(t, { http: { pipelinedRequests: 40 } });
     const held = await raw(t, port, `${WAIT}${THING.repeat(900)}`);
     await until(() => calls.length === 1);
@@ -282,7 +282,7 @@ describe('connections', () => {
     assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
   });
 
-  test('have no objects of requests that wait, however short these are', async (t) => {
+  test('connections have no objects of requests that wait, however short these are', async (t) => {
     const { port, calls, release } = await serve(t);
     let started = 0;
     const count = (): void => void (started += 1);
@@ -319,7 +319,7 @@ describe('connections', () => {
     assert.ok(most <= 2, `${most} in one turn`);
   });
 
-  test('take requests wherever the network cut them', async (t) => {
+  test('connections take requests wherever the network cut them', async (t) => {
     const { port, ask } = await serve(t);
     const body = JSON.stringify({ name: 'a\r\n\r\nb' });
     const head = 'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\n';
@@ -341,7 +341,7 @@ describe('connections', () => {
       }
   });
 
-  test('count against their address when they sent too much ahead', async (t) => {
+  test('connections count against their address when they sent too much ahead', async (t) => {
     const http = { pipelinedRequests: 3, connectBurst: 22, connectsPerPipeline: 20 };
     const { port } = await serve(t, { http });
     assert.equal(await (await raw(t, port, THING.repeat(10))).closed.then(() => 'closed'), 'closed');
@@ -351,7 +351,7 @@ describe('connections', () => {
     assert.equal(await refused.closed, '');
   });
 
-  test('have one request in hand at a time; those sent ahead of a connection that ends are forgotten', async (t) => {
+  test('connections have one request in hand at a time; those sent ahead of a connection that ends are forgotten', async (t) => {
     const { port, calls, release, origin } = await serve(t);
     const held = await raw(t, port, `${WAIT}${THING}${THING}`);
     await until(() => calls.length === 1);
@@ -362,7 +362,7 @@ describe('connections', () => {
     assert.equal(calls.length, 2);
   });
 
-  test('are told what is no HTTP behind an answer as well as before one', async (t) => {
+  test('connections are told what is no HTTP behind an answer as well as before one', async (t) => {
     const { port } = await serve(t);
     const { socket, received, closed } = await raw(t, port, THING);
     await until(() => received().includes('"thing"'));
@@ -373,7 +373,7 @@ describe('connections', () => {
     assert.equal(`${status} ${code}`, '400 invalid_path');
   });
 
-  test('on which nothing moves are closed, not those that take their time', async (t) => {
+  test('connections on which nothing moves are closed, not those that take their time', async (t) => {
     const { port, release, calls } = await serve(t, { http: { silenceTimeoutMs: 50 } });
     const { closed } = await raw(
       t,

@@ -15,7 +15,7 @@ function read(schema: v.GenericSchema, text: string): unknown {
 }
 
 describe('a query', () => {
-  test('is 400 with faults and lists them, each with its parameter', async (t) => {
+  test('a query is 400 with faults and lists them, each with its parameter', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('GET', '/v3/things?limit=-1&order=sideways&is_new=perhaps&kind=a');
     assert.equal(answer.status, 400);
@@ -32,7 +32,7 @@ describe('a query', () => {
     });
   });
 
-  test('lets unknown parameters be, and odd spellings of known ones', async (t) => {
+  test('a query lets unknown parameters be, and odd spellings of known ones', async (t) => {
     const { ask } = await serve(t);
     for (const text of [
       'name=undefined',
@@ -63,7 +63,7 @@ describe('a query', () => {
 });
 
 describe('a limit or offset', () => {
-  test('is refused when it is no whole number', () => {
+  test('a limit or offset is refused when it is no whole number', () => {
     for (const text of ['-1', '1.5', 'x', '1e3', '0x10', '%201']) {
       const fault = 'Query parameter "p" must be a whole number';
       for (const block of [query.limit(5, 10), query.offset()])
@@ -74,7 +74,7 @@ describe('a limit or offset', () => {
     ]);
   });
 
-  test('above the largest is lowered to it, and 0 is 0', () => {
+  test('a limit or offset above the largest is lowered to it, and 0 is 0', () => {
     for (const text of ['11', '9007199254740993', '9'.repeat(400)])
       assert.equal(read(query.limit(5, 10), `p=${text}`), 10, text);
     assert.equal(read(query.limit(5, 10), 'p=0'), 0);
@@ -86,7 +86,7 @@ describe('a limit or offset', () => {
 });
 
 describe('names, flags and times', () => {
-  test('are refused when they are not listed', () => {
+  test('names, flags and times are refused when they are not listed', () => {
     assert.deepEqual(read(query.choices(['site', 'manifest']), 'p=site,other'), [
       'Query parameter "p" has unknown "other", must be of: site, manifest.',
     ]);
@@ -103,7 +103,7 @@ describe('names, flags and times', () => {
       ]);
   });
 
-  test('are taken in any case, and come out as listed', () => {
+  test('names, flags and times are taken in any case, and come out as listed', () => {
     assert.equal(read(query.choice(['ASC', 'DESC'], 'ASC'), 'p=desc'), 'DESC');
     assert.equal(read(query.choice(['ASC', 'DESC'], 'ASC'), ''), 'ASC');
     assert.equal(read(query.optionalChoice(['ASC']), ''), undefined);

@@ -95,7 +95,7 @@ function assertKnown({ status, headers: given, text, json }: Answer, what: strin
 }
 
 describe('random requests', () => {
-  test('are answered below 500 with the envelope, whatever path, query, method, header and body they have', async (t) => {
+  test('random requests are answered below 500 with the envelope, whatever path, query, method, header and body they have', async (t) => {
     const { origin, lines } = await start(t);
     await fc.assert(
       fc.asyncProperty(
@@ -120,7 +120,7 @@ describe('random requests', () => {
     );
   });
 
-  test('are answered below 500 or closed when they are random bytes on a socket, and the server lives on', async (t) => {
+  test('random requests are answered below 500 or closed when they are random bytes on a socket, and the server lives on', async (t) => {
     const { port, origin, lines } = await start(t);
     const line = fc.oneof(
       fc.constantFrom(

@@ -16,7 +16,7 @@ function assertTooMany(answer: Answer, withinS: number): void {
 }
 
 describe('requests', () => {
-  test('beyond the burst of a token are 429 with Retry-After, and other tokens go on', async (t) => {
+  test('requests beyond the burst of a token are 429 with Retry-After, and other tokens go on', async (t) => {
     const { ask, calls } = await serve(t, { requestBurst: 3, requestsPerSecond: 0.05 });
     for (let index = 0; index < 3; index++) assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
     assertTooMany(await ask('GET', '/v3/things/slug'), 60);
@@ -24,7 +24,7 @@ describe('requests', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'user' })).status, 200);
   });
 
-  test('take at most half of the share of a person for one token', () => {
+  test('requests take at most half of the share of a person for one token', () => {
     const few = { perSecond: 0.01, burst: 3 };
     const clock = { monotonicMs: () => 0 };
     const limits = { requests: few, unauthenticated: few, failedAuthenticationsPerMinute: 1 };
@@ -55,7 +55,7 @@ describe('requests', () => {
     assertTooMany(await ask('GET', '/v3/things/slug'), 1);
   });
 
-  test('are allowed again after the time that Retry-After tells', async (t) => {
+  test('requests are allowed again after the time that Retry-After tells', async (t) => {
     const { ask, clock } = await serve(t, { requestBurst: 1, requestsPerSecond: 0.1 });
     assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
     await clock.advance(2_500);
@@ -67,7 +67,7 @@ describe('requests', () => {
     assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
   });
 
-  test('count by address without a token', async (t) => {
+  test('requests count by address without a token', async (t) => {
     const anonymous = {
       role: 'READONLY' as const,
       origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },
@@ -99,7 +99,7 @@ test('callers without a token have a rate per address for whatever they ask, whi
 });
 
 describe('failed authentications', () => {
-  test('beyond the limit of an address are 429, and who has a token is not locked out', async (t) => {
+  test('failed authentications beyond the limit of an address are 429, and who has a token is not locked out', async (t) => {
     const { ask } = await serve(t);
     for (let index = 0; index < LIMITS.http.failedAuthenticationsPerMinute; index++)
       assert.equal((await ask('GET', '/v3/things/slug', { token: `guess-${index}` })).code, 'access_denied');
@@ -110,7 +110,7 @@ describe('failed authentications', () => {
 });
 
 describe('an operation without token', () => {
-  test('has its own limit per address; with a token that does not count', async (t) => {
+  test('an operation without token has its own limit per address; with a token that does not count', async (t) => {
     const { ask } = await serve(t);
     for (let index = 0; index < 2; index++)
       assert.equal((await ask('POST', '/v3/upload', { token: null })).status, 200);
@@ -118,7 +118,7 @@ describe('an operation without token', () => {
     assert.equal((await ask('POST', '/v3/upload')).status, 200);
   });
 
-  test('has the same limit where callers without a token have a role', async (t) => {
+  test('an operation without token has the same limit where callers without a token have a role', async (t) => {
     const anonymous = {
       role: 'READONLY' as const,
       origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },

@@ -103,7 +103,7 @@ describe('a request line or host that cannot be', () => {
       'invalid_path',
     ],
   ] as const)
-    test(`is 400 with the envelope: ${what}`, async (t) => {
+    test(`a request line or host that cannot be is 400 with the envelope: ${what}`, async (t) => {
       const { port } = await serve(t);
       const { socket, received, closed } = await raw(t, port, `${head}\r\nConnection: close\r\n\r\n`);
       const answer = parseAnswer(await closed);
@@ -126,7 +126,7 @@ describe('a request line or host that cannot be', () => {
 });
 
 describe('bodies of JSON operations', () => {
-  test('arrive without a type too, after a byte order mark, and with members nobody knows', async (t) => {
+  test('bodies of JSON operations arrive without a type too, after a byte order mark, and with members nobody knows', async (t) => {
     const { ask, port } = await serve(t);
     const text = '{"name":"a"}';
     const { closed } = await raw(
@@ -141,7 +141,7 @@ describe('bodies of JSON operations', () => {
     assert.deepEqual(more.json, { thing: { name: 'ä', size: 1 } });
   });
 
-  test('may be missing, empty or {} where no field is required, and anything where there are none', async (t) => {
+  test('bodies of JSON operations may be missing, empty or {} where no field is required, and anything where there are none', async (t) => {
     const { ask } = await serve(t);
     for (const body of [undefined, '', ' \n', '{}'])
       assert.deepEqual(
@@ -155,7 +155,7 @@ describe('bodies of JSON operations', () => {
       );
   });
 
-  test('are refused with 400 and every fault, each with its field', async (t) => {
+  test('bodies of JSON operations are refused with 400 and every fault, each with its field', async (t) => {
     const { ask } = await serve(t);
     const faults = async (body: string | Uint8Array): Promise<unknown> => {
       const answer = await ask('POST', '/v3/things', { body });
@@ -306,7 +306,7 @@ describe('origins of browsers', () => {
     'Access-Control-Request-Headers': 'x-service-auth-token',
   };
 
-  test('are not answered unless configured', async (t) => {
+  test('origins of browsers are not answered unless configured', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('OPTIONS', '/v3/things', { token: null, headers: preflight });
     assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [405, null]);
@@ -320,7 +320,7 @@ describe('origins of browsers', () => {
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
   });
 
-  test('get 204 to the question before the request, and permission with errors too', async (t) => {
+  test('origins of browsers get 204 to the question before the request, and permission with errors too', async (t) => {
     for (const allowed of ['https://app.example', '*']) {
       const { ask } = await serve(t, { corsOrigins: [allowed] });
       const asked = await ask('OPTIONS', '/v3/things', { token: null, headers: preflight });

@@ -86,12 +86,12 @@ describe('the order to come over TLS only', () => {
     return { plain: (await ask(origin, 'GET', '/nothing')).headers, secure };
   }
 
-  test('is not given while plain HTTP serves others, or the certificate is ours', async (t) => {
+  test('the order to come over TLS only is not given while plain HTTP serves others, or the certificate is ours', async (t) => {
     const { plain, secure } = await headersOver(t, {});
     assert.deepEqual([plain.get('strict-transport-security'), secure], [null, undefined]);
   });
 
-  test('is given over TLS alone where that is all there is', async (t) => {
+  test('the order to come over TLS only is given over TLS alone where that is all there is', async (t) => {
     const { plain, secure } = await headersOver(t, { strictTransport: true });
     assert.deepEqual([plain.get('strict-transport-security'), secure], [null, 'max-age=15552000']);
   });

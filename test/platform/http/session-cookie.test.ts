@@ -67,7 +67,7 @@ describe('the cookie of a session', () => {
       assert.equal(await upgrade(t, port, [`Cookie: ${COOKIE}`, ...headers]), `HTTP/1.1 ${status}`);
     });
 
-  test('is enough to read, beside other cookies', async (t) => {
+  test('the cookie of a session is enough to read, beside other cookies', async (t) => {
     const { ask } = await serve(t);
     for (const [cookie, status] of [
       [COOKIE, 200],
@@ -92,7 +92,7 @@ describe('the cookie of a session', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'wrong', headers })).code, 'access_denied');
   });
 
-  test('does not count as a failed authentication when the session has ended', async (t) => {
+  test('the cookie of a session does not count as a failed authentication when the session has ended', async (t) => {
     const { ask } = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const headers = { Cookie: 'gateway_session_http=ended' };
     for (let time = 0; time < 5; time++)
@@ -113,7 +113,7 @@ describe('the cookie of a session', () => {
 
   const headers = (values: Record<string, string>) => ({ header: (name: string) => values[name] });
 
-  test('has a name of its own over TLS, for TLS alone and this host alone', () => {
+  test('the cookie of a session has a name of its own over TLS, for TLS alone and this host alone', () => {
     assert.equal(
       sessionCookie('abc', 60_000, true),
       '__Host-gateway_session=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure',
@@ -158,7 +158,7 @@ describe('the cookie of a session', () => {
     ],
   ];
   for (const [title, values, isRefused] of forms)
-    test(`is ${isRefused ? 'not ' : ''}set or taken away for ${title}`, () => {
+    test(`the cookie of a session is ${isRefused ? 'not ' : ''}set or taken away for ${title}`, () => {
       const request = {
         ...headers(values),
         isOwnOrigin: (origin: string) => isOwnOrigin(origin, [values['host']], undefined),

@@ -22,7 +22,7 @@ describe('a server that stops', () => {
     await assert.rejects(ask(origin, 'GET', '/v3/things/slug'));
   });
 
-  test('does not wait for connections without a request', async (t) => {
+  test('a server that stops does not wait for connections without a request', async (t) => {
     const { http, port } = await serve(t);
     const silent = await raw(t, port, '');
     const idle = await raw(t, port, request('GET', '/v3/things/slug'));
@@ -31,7 +31,7 @@ describe('a server that stops', () => {
     await Promise.all([silent.closed, idle.closed]);
   });
 
-  test('lets a running request end, and takes no other on its connection', async (t) => {
+  test('a server that stops lets a running request end, and takes no other on its connection', async (t) => {
     const { http, port, calls, release } = await serve(t);
     const { closed, socket } = await raw(t, port, request('POST', '/v3/wait'));
     await until(() => calls.length === 1);
@@ -86,7 +86,7 @@ describe('a server that stops', () => {
     await Promise.all([held.closed, slow.closed, mute.closed]);
   });
 
-  test('does so once, and again without harm, and without having started', async (t) => {
+  test('a server that stops does so once, and again without harm, and without having started', async (t) => {
     const { http, clock } = await serve(t);
     await http.stop(1_000);
     await http.stop(1_000);

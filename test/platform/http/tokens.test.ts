@@ -130,7 +130,7 @@ describe('several forms of a token', () => {
 });
 
 describe('what a handler learns of its caller', () => {
-  test('is the host without port, the address, the id of the request and its headers', async (t) => {
+  test('what a handler learns of its caller is the host without port, the address, the id of the request and its headers', async (t) => {
     const { ask, calls } = await serve(t);
     await ask('GET', '/v3/things/slug', { headers: { 'X-Request-Id': 'r-1', 'X-Other': 'a' } });
     const call = calls[0];

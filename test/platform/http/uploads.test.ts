@@ -7,7 +7,7 @@ const part = (name: string, content: string): string =>
   `--limit\r\nContent-Disposition: form-data; name="${name}"; filename="a.zip"\r\n\r\n${content}\r\n--limit--\r\n`;
 
 describe('an upload', () => {
-  test('is 400 when its form is broken or lacks the field', async (t) => {
+  test('an upload is 400 when its form is broken or lacks the field', async (t) => {
     const { ask } = await serve(t);
     for (const body of ['', 'nothing of a form', part('other', 'PK'), part('data', 'PK').slice(0, -12)]) {
       const answer = await ask('POST', '/v3/upload', { body, headers: { 'Content-Type': FORM } });
@@ -15,7 +15,7 @@ describe('an upload', () => {
     }
   });
 
-  test('is 413 when it is too large, as a form and as it is, declared or not', async (t) => {
+  test('an upload is 413 when it is too large, as a form and as it is, declared or not', async (t) => {
     const { ask } = await serve(t);
     const large = 'x'.repeat(3_000);
     for (const type of [FORM, 'application/zip'])
@@ -28,7 +28,7 @@ describe('an upload', () => {
       }
   });
 
-  test('is read as a form by its type, else as it is', async (t) => {
+  test('an upload is read as a form by its type, else as it is', async (t) => {
     const { ask } = await serve(t);
     const form = await ask('POST', '/v3/upload', {
       body: part('data', 'PK12'),

@@ -102,7 +102,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
       );
     });
 
-  test('for another method than GET', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope for another method than GET', async (t) => {
     const served = await serve(t);
     const changes = { Connection: 'Upgrade, close', 'Content-Length': '0' };
     const answer = await refusal(t, served, FEED, changes, 'POST');
@@ -111,13 +111,13 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     assert.equal(served.sockets.length, 0);
   });
 
-  test('for another version, saying which one is spoken', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope for another version, saying which one is spoken', async (t) => {
     const answer = await refusal(t, await serve(t), FEED, { 'Sec-WebSocket-Version': '12' });
     assert.equal(answer.headers.get('sec-websocket-version'), '13');
     assert.deepEqual(firstError(answer)?.details, { header: 'Sec-WebSocket-Version' });
   });
 
-  test('when too many are open, with Retry-After, until one is closed', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope when too many are open, with Retry-After, until one is closed', async (t) => {
     const served = await serve(t, { webSocket: { connections: 2 } });
     const { webSocket } = await open(t, served);
     await open(t, served);
@@ -129,7 +129,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     await open(t, served);
   });
 
-  test('when all places are taken, to a token or an address that has its share of them', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope when all places are taken, to a token or an address that has its share of them', async (t) => {
     const message = 'Too many WebSockets are open, and the share of this token or address is used up.';
     for (const shares of [
       { connectionsPerIdentity: 1, connectionsPerAddress: 9 },
@@ -144,13 +144,13 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     }
   });
 
-  test('beyond the rate of its token', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope beyond the rate of its token', async (t) => {
     const served = await serve(t, { requestBurst: 1, requestsPerSecond: 0.05 });
     await open(t, served);
     assert.equal((await refusal(t, served, FEED)).status, 429);
   });
 
-  test('after guesses at tokens beyond their limit', async (t) => {
+  test('an upgrade is refused before it happens, with status and envelope after guesses at tokens beyond their limit', async (t) => {
     const served = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const guess = { 'X-Service-Auth-Token': 'guess' };
     assert.equal((await refusal(t, served, FEED, guess)).status, 403);
@@ -274,7 +274,7 @@ describe('an open stream', () => {
     assert.deepEqual(await closed, { code: 1013, reason: 'reader is too slow' });
   });
 
-  test('beyond the share of its token closes with 1013 for that of another one, the newest first', async (t) => {
+  test('an open stream beyond the share of its token closes with 1013 for that of another one, the newest first', async (t) => {
     const served = await serve(t, {
       webSocket: { connections: 4, connectionsPerIdentity: 2, connectionsPerAddress: 9 },
     });
@@ -343,7 +343,7 @@ describe('an open stream', () => {
     assert.ok(served.lines.some(({ message }) => message === 'stream failed to start'));
   });
 
-  test('may be closed by the stream itself, once', async (t) => {
+  test('an open stream may be closed by the stream itself, once', async (t) => {
     const served = await serve(t);
     const { closed } = await open(t, served);
     served.sockets[0]?.close(1000, 'done');

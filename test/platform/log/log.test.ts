@@ -56,7 +56,7 @@ describe('the service log', () => {
     assert.equal((JSON.parse(lines[4]?.slice(3) ?? '') as { level: string }).level, 'fatal');
   });
 
-  test('is readable on a terminal', () => {
+  test('the service log is readable on a terminal', () => {
     const text = written('text', (log) =>
       log.child({ component: 'mqtt' }).warn('client is slow', { client_id: 'a b', queued_bytes: 7 }),
     );
@@ -103,7 +103,7 @@ describe('the service log', () => {
     );
   });
 
-  test('ends with an error that is its own cause', () => {
+  test('the service log ends with an error that is its own cause', () => {
     const { log, lines } = recordingLog(new TestClock());
     const error = new Error('ring');
     error.cause = error;
@@ -119,7 +119,7 @@ describe('the service log', () => {
 });
 
 describe('a limited warning', () => {
-  test('is written once per interval and key, then with the number of those left out', async () => {
+  test('a limited warning is written once per interval and key, then with the number of those left out', async () => {
     const clock = new TestClock();
     const { log, lines } = recordingLog(clock);
     const warn = (key: string): void => log.warnLimited(key, 60_000, `${key} is full`);
@@ -143,7 +143,7 @@ describe('a limited warning', () => {
     );
   });
 
-  test('is limited across children and not by a step of the wall clock', () => {
+  test('a limited warning is limited across children and not by a step of the wall clock', () => {
     const clock = new TestClock();
     const { log, lines } = recordingLog(clock);
     log.child({ a: 1 }).warnLimited('k', 1_000, 'm');
@@ -152,7 +152,7 @@ describe('a limited warning', () => {
     assert.equal(lines.length, 1);
   });
 
-  test('does not let ever new keys take memory without end', () => {
+  test('a limited warning does not let ever new keys take memory without end', () => {
     const { log, lines } = recordingLog(new TestClock());
     for (let key = 0; key < 1_001; key++) log.warnLimited(`k${key}`, 1_000, 'm');
     log.warnLimited('k1000', 1_000, 'm');

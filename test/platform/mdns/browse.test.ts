@@ -43,7 +43,7 @@ describe('browsing', () => {
     assert.deepEqual(await browse({ ...options, group: await machine(t), servicesMax: 0 }), []);
   });
 
-  test('ends when nobody wants it any more', async (t) => {
+  test('browsing ends when nobody wants it any more', async (t) => {
     const leaving = new AbortController();
     const group = await machine(t);
     const browsing = browse({ ...options, browseMs: 60_000, group, servicesMax: 10, signal: leaving.signal });
@@ -63,7 +63,7 @@ describe('an answer to browsing', () => {
   const answer = (answers: Message['answers'], isResponse = true): Buffer =>
     encodeMessage({ isResponse, answers });
 
-  test('without an address gives that of its sender', () => {
+  test('an answer to browsing without an address gives that of its sender', () => {
     const bytes = answer([pointer('_shelly._tcp', 'Plug._shelly._tcp.local')]);
     assert.deepEqual(servicesIn(bytes, TYPES, '10.0.0.9'), [
       { type: '_shelly._tcp', name: 'Plug', address: '10.0.0.9', port: undefined },

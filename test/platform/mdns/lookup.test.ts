@@ -40,7 +40,7 @@ async function responder(onQuestion: (question: Buffer, reply: (answer: Buffer) 
 }
 
 describe('a name on the local network', () => {
-  test('is unknown after a few questions when nobody answers for it', async () => {
+  test('a name on the local network is unknown after a few questions when nobody answers for it', async () => {
     let questions = 0;
     const { socket, group } = await responder(() => (questions += 1));
     await assert.rejects(
@@ -51,7 +51,7 @@ describe('a name on the local network', () => {
     socket.close();
   });
 
-  test('is asked for only when it ends so and the system does not know it', async () => {
+  test('a name on the local network is asked for only when it ends so and the system does not know it', async () => {
     const limits = { localNameMs: 90 };
     assert.equal(await addressOf('10.0.0.1', { clock, resolve: unknown, limits }), '10.0.0.1');
     assert.equal(await addressOf('gateway.example', { clock, resolve: unknown, limits }), 'gateway.example');
@@ -59,7 +59,7 @@ describe('a name on the local network', () => {
     assert.equal(await known, '10.0.0.2');
   });
 
-  test('is found though the first question is lost and others answer too', async () => {
+  test('a name on the local network is found though the first question is lost and others answer too', async () => {
     let questions = 0;
     const { socket, group } = await responder((question, reply) => {
       questions += 1;
@@ -73,7 +73,7 @@ describe('a name on the local network', () => {
     socket.close();
   });
 
-  test('is not read out of any bytes by accident, nor does a ring of pointers hang', () => {
+  test('a name on the local network is not read out of any bytes by accident, nor does a ring of pointers hang', () => {
     assert.equal(readAnswer(answerTo(encodeQuestion('a.local'), [1, 2, 3, 4]), 'A.local'), '1.2.3.4');
     const ring = answerTo(encodeQuestion('a.local'), [1, 2, 3, 4]);
     ring.writeUInt16BE(0xc00c, 12);

@@ -257,7 +257,7 @@ describe('multicast DNS', () => {
     assert.deepEqual([first.mdns.hostName, second.mdns.hostName], [HOST, 'energy-gateway-2.local']);
   });
 
-  test('lets one of two have the name that ask for it at the same time', async () => {
+  test('multicast DNS lets one of two have the name that ask for it at the same time', async () => {
     const clock = new TestClock();
     const net = ether();
     const lesser = box({ net, clock, addresses: ['10.0.0.1'] });

@@ -20,7 +20,7 @@ const wireName = (...labels: string[]): Buffer =>
   Buffer.concat(labels.flatMap((label) => [Buffer.of(label.length), Buffer.from(label)]));
 
 describe('a message of multicast DNS', () => {
-  test('is refused when it is cut off, has a ring of pointers, or is of another kind', () => {
+  test('a message of multicast DNS is refused when it is cut off, has a ring of pointers, or is of another kind', () => {
     const whole = encodeMessage({
       questions: [{ name: 'a.local', type: 'A', isUnicast: false }],
       answers: [ADDRESS],
@@ -38,7 +38,7 @@ describe('a message of multicast DNS', () => {
     assert.equal(decodeMessage(endless), undefined);
   });
 
-  test('survives any bytes', () => {
+  test('a message of multicast DNS survives any bytes', () => {
     const header = [0, 0, 0x84, 0];
     fc.assert(
       fc.property(
@@ -55,7 +55,7 @@ describe('a message of multicast DNS', () => {
     );
   });
 
-  test('is read when another program wrote pointers in names and in data, without records of other classes', () => {
+  test('a message of multicast DNS is read when another program wrote pointers in names and in data, without records of other classes', () => {
     const name = wireName('_http', '_tcp', 'local', '');
     const header = Buffer.from('000084000000000200000000', 'hex');
     const target = Buffer.concat([wireName('box'), Buffer.of(0xc0, 12)]);

@@ -8,7 +8,7 @@ const ONE = '10.0.0.1';
 const OTHER = '10.0.0.2';
 
 describe('a connection beyond the limit', () => {
-  test('is closed before a byte is read while all others of its address have logged in', async (t) => {
+  test('a connection beyond the limit is closed before a byte is read while all others of its address have logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectionsPerAddress: 2 } });
     const [first] = [await login(b, {}, ONE), await login(b, {}, ONE)];
     await b.raw(ONE).closed();
@@ -19,7 +19,7 @@ describe('a connection beyond the limit', () => {
     assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
   });
 
-  test('is closed before a byte is read while all others have logged in', async (t) => {
+  test('a connection beyond the limit is closed before a byte is read while all others have logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 2 } });
     for (const address of [ONE, OTHER]) await login(b, {}, address);
     await b.raw('10.0.0.3').closed();
@@ -64,7 +64,7 @@ describe('a connection beyond the limit', () => {
 });
 
 describe('connections that come too fast', () => {
-  test('from one address are refused until its rate is kept again; others come in', async (t) => {
+  test('connections that come too fast from one address are refused until its rate is kept again; others come in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectsPerSecond: 2, connectBurst: 3 } });
     for (let index = 0; index < 3; index++) assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
     await b.raw(ONE).closed();

@@ -27,7 +27,7 @@ async function overTcp(
 }
 
 describe('the real client over TCP', () => {
-  test('is turned away with the reason', async (t) => {
+  test('the real client over TCP is turned away with the reason', async (t) => {
     const { dial } = await overTcp(t, { limits: { sessions: 1 } });
     await assert.rejects(dial({ password: 'wrong' }), { code: 4 });
     await assert.rejects(dial({ username: undefined, password: undefined }), { code: 5 });

@@ -8,7 +8,7 @@ const message = (packetId: number, qos: 1 | 2 = 1): Buffer =>
   publishBytes('from/a/x', 'y', { qos, packetId });
 
 describe('messages with one promise', () => {
-  test('are acknowledged together, in their order, and those of the next one after it', async (t) => {
+  test('messages with one promise are acknowledged together, in their order, and those of the next one after it', async (t) => {
     const commits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     let open = 0;
     const b = await startTestBroker(t, { hook: { onMessage: () => commits[open as 0 | 1].promise } });
@@ -27,7 +27,7 @@ describe('messages with one promise', () => {
     assert.equal(await client.takeHex(4), '40020004');
   });
 
-  test('are acknowledged, too, when they come after it was kept', async (t) => {
+  test('messages with one promise are acknowledged, too, when they come after it was kept', async (t) => {
     const kept = Promise.resolve();
     const b = await startTestBroker(t, { hook: { onMessage: () => kept } });
     const { client } = await login(b);
@@ -37,7 +37,7 @@ describe('messages with one promise', () => {
     }
   });
 
-  test('are none of them acknowledged when it is broken', async (t) => {
+  test('messages with one promise are none of them acknowledged when it is broken', async (t) => {
     const commit = Promise.withResolvers<void>();
     const b = await startTestBroker(t, { hook: { onMessage: () => commit.promise } });
     const { client } = await login(b);

@@ -12,7 +12,7 @@ import {
 const TOPIC = Buffer.from('to/a/x').toString('hex');
 
 describe('a delivery', () => {
-  test('goes nowhere, and says so, when nobody is subscribed', async (t) => {
+  test('a delivery goes nowhere, and says so, when nobody is subscribed', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     client.send(subscribeBytes(1, ['to/a/y', 1]));
@@ -23,7 +23,7 @@ describe('a delivery', () => {
     assert.equal(client.received.length, 0);
   });
 
-  test('has the QoS of the subscription, 1 at most', async (t) => {
+  test('a delivery has the QoS of the subscription, 1 at most', async (t) => {
     const b = await startTestBroker(t);
     const clients = [];
     for (const qos of [0, 1, 2]) {
@@ -69,7 +69,7 @@ describe('a delivery', () => {
     }
   });
 
-  test('ends with UNSUBSCRIBE, in the order of the packets even within one write', async (t) => {
+  test('a delivery ends with UNSUBSCRIBE, in the order of the packets even within one write', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     client.send(
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     assert.equal((await client.takeHex(12)).slice(0, 2), '30');
   });
 
-  test('is not sent again on the same connection, nor kept for the absent', async (t) => {
+  test('a delivery is not sent again on the same connection, nor kept for the absent', async (t) => {
     const b = await startTestBroker(t);
     const kept = { clientId: 'meter', clean: false };
     const first = await login(b, kept);
@@ -161,14 +161,14 @@ describe('a kept session', () => {
     assert.equal((await login(b, kept)).connack, '20020100');
   });
 
-  test('belongs to its identity', async (t) => {
+  test('a kept session belongs to its identity', async (t) => {
     const b = await startTestBroker(t);
     await login(b, { clientId: 'meter', clean: false });
     const other = await login(b, { clientId: 'meter', clean: false, username: 'b' });
     assert.equal(other.connack, '20020000');
   });
 
-  test('gets back only subscriptions that are still permitted', async (t) => {
+  test('a kept session gets back only subscriptions that are still permitted', async (t) => {
     let isPermitted = true;
     const b = await startTestBroker(t, { hook: { maySubscribe: () => isPermitted } });
     const first = await login(b, { clientId: 'meter', clean: false });
@@ -179,7 +179,7 @@ describe('a kept session', () => {
     assert.equal(b.broker.subscribers('to/a/x'), 0);
   });
 
-  test('is one of eight per identity; the oldest that is away is forgotten', async (t) => {
+  test('a kept session is one of eight per identity; the oldest that is away is forgotten', async (t) => {
     const b = await startTestBroker(t, { limits: { keptSessionsPerIdentity: 2 } });
     for (const clientId of ['one', 'two', 'three']) {
       const { client } = await login(b, { clientId, clean: false });
@@ -191,7 +191,7 @@ describe('a kept session', () => {
     assert.equal((await login(b, { clientId: 'one', clean: false })).connack, '20020000');
   });
 
-  test('is forgotten when its credentials are voided', async (t) => {
+  test('a kept session is forgotten when its credentials are voided', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { clientId: 'meter', clean: false });
     b.broker.closeSessions('a');
@@ -201,7 +201,7 @@ describe('a kept session', () => {
 });
 
 describe('a subscription', () => {
-  test('beyond the 32nd is refused, a change of one of the 32 is not', async (t) => {
+  test('a subscription beyond the 32nd is refused, a change of one of the 32 is not', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     for (let count = 1; count <= 32; count++) client.send(subscribeBytes(count, [`to/a/${count}`, 1]));
@@ -212,7 +212,7 @@ describe('a subscription', () => {
     assert.equal(await client.takeHex(9), 'b00200229003002301');
   });
 
-  test('is not granted when the hook throws', async (t) => {
+  test('a subscription is not granted when the hook throws', async (t) => {
     const b = await startTestBroker(t, {
       hook: {
         maySubscribe: () => {
@@ -228,7 +228,7 @@ describe('a subscription', () => {
 });
 
 describe('a client that does not do its part', () => {
-  test('is cut off when it does not read what it subscribed to; others get theirs', async (t) => {
+  test('a client that does not do its part is cut off when it does not read what it subscribed to; others get theirs', async (t) => {
     const b = await startTestBroker(t, { limits: { outboundQueuedBytes: 300_000 } });
     const [slow, quick] = [await login(b), await login(b)];
     for (const { client } of [slow, quick]) {
@@ -252,7 +252,7 @@ describe('a client that does not do its part', () => {
     );
   });
 
-  test('is cut off when it leaves deliveries unacknowledged', async (t) => {
+  test('a client that does not do its part is cut off when it leaves deliveries unacknowledged', async (t) => {
     const b = await startTestBroker(t, { limits: { unacknowledgedDeliveries: 5 } });
     const [silent, right] = [await login(b), await login(b)];
     for (const { client } of [silent, right]) {
@@ -270,7 +270,7 @@ describe('a client that does not do its part', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="unacknowledged_deliveries"}'), '1');
   });
 
-  test('is seen in the counts of bytes, as everybody', async (t) => {
+  test('a client that does not do its part is seen in the counts of bytes, as everybody', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     const message = publishBytes('from/a/x', 'y');

@@ -85,7 +85,7 @@ describe('the work', () => {
     await costly.client.take(24);
   });
 
-  test('ends with the turn for all identities together; each that waits gets its slice in order', async (t) => {
+  test('the work ends with the turn for all identities together; each that waits gets its slice in order', async (t) => {
     const b = await workingBroker(t, { sliceWorkMs: 5, turnWorkMs: 10 });
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const clients = await Promise.all(names.map((username) => login(b, { username })));
@@ -104,7 +104,7 @@ describe('the work', () => {
     for (const from of [2, 8]) assert.equal(new Set(order.slice(from, from + 6)).size, 6, order);
   });
 
-  test('is forgotten with its connection while it waits', async (t) => {
+  test('the work is forgotten with its connection while it waits', async (t) => {
     const b = await workingBroker(t, { sliceWorkMs: 2, turnWorkMs: 10 });
     const { client } = await login(b);
     client.send(...repeated(50, message('a', 3)));

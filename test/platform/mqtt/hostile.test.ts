@@ -93,7 +93,7 @@ function retainedBytes(): number {
 }
 
 describe('the broker under attack', () => {
-  test('survives hostile sequences, keeps its memory and serves the client beside', async (t) => {
+  test('the broker under attack survives hostile sequences, keeps its memory and serves the client beside', async (t) => {
     const { broker, raw, client, clock, opened, closed, lines } = await startTestBroker(t, {
       limits: {
         messagesPerSecond: 1_000_000,

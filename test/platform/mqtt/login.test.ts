@@ -21,7 +21,7 @@ import {
 import { streamPair } from '../../support/stream-pair.ts';
 
 describe('a login', () => {
-  test('gets CONNACK 4 and the end with a wrong password', async (t) => {
+  test('a login gets CONNACK 4 and the end with a wrong password', async (t) => {
     const b = await startTestBroker(t);
     const { client, connack } = await login(b, { password: 'wrong' });
     assert.equal(connack, '20020004');
@@ -30,7 +30,7 @@ describe('a login', () => {
     assert.equal(await metric(b, 'mqtt_connects_total{result="bad_credentials"}'), '1');
   });
 
-  test('without user name gets CONNACK 5 and the end', async (t) => {
+  test('a login without user name gets CONNACK 5 and the end', async (t) => {
     const b = await startTestBroker(t);
     const client = b.raw();
     client.send(packet(0x10, text('MQTT'), [4, 2, 0, 60], text('')));
@@ -39,7 +39,7 @@ describe('a login', () => {
     assert.deepEqual(b.opened, []);
   });
 
-  test('gets CONNACK 3 when it cannot be checked, and the failure is logged, not thrown', async (t) => {
+  test('a login gets CONNACK 3 when it cannot be checked, and the failure is logged, not thrown', async (t) => {
     const b = await startTestBroker(t, {
       hook: { authenticate: () => Promise.reject(new Error('the store is gone')) },
     });
@@ -48,7 +48,7 @@ describe('a login', () => {
     assert.equal(b.lines.filter(({ level }) => level === 'error').length, 1);
   });
 
-  test('does nothing with what follows CONNECT until it is accepted, and nothing at all when refused', async (t) => {
+  test('a login does nothing with what follows CONNECT until it is accepted, and nothing at all when refused', async (t) => {
     let decide: (answer: MqttIdentity | 'bad_credentials') => void = () => undefined;
     const b = await startTestBroker(t, {
       hook: { authenticate: () => new Promise((resolve) => (decide = resolve)) },
@@ -68,7 +68,7 @@ describe('a login', () => {
     assert.equal(b.messages.length, 1);
   });
 
-  test('is not opened when the client leaves while it is checked', async (t) => {
+  test('a login is not opened when the client leaves while it is checked', async (t) => {
     let decide: (answer: MqttIdentity) => void = () => undefined;
     const b = await startTestBroker(t, {
       hook: { authenticate: () => new Promise((resolve) => (decide = resolve)) },
@@ -84,7 +84,7 @@ describe('a login', () => {
     assert.deepEqual([b.opened, b.closed], [[], []]);
   });
 
-  test('is checked again when credentials were voided while it was checked', async (t) => {
+  test('a login is checked again when credentials were voided while it was checked', async (t) => {
     let asked = 0;
     let decide: () => void = () => undefined;
     const b = await startTestBroker(t, {
@@ -116,7 +116,7 @@ describe('a login', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="connect_timeout"}'), '2');
   });
 
-  test('is answered late after too many failures from one address, and a right one from there is not', async (t) => {
+  test('a login is answered late after too many failures from one address, and a right one from there is not', async (t) => {
     const b = await startTestBroker(t, { limits: { failedLoginsPerMinute: 3, failedLoginDelayMs: 5_000 } });
     for (let count = 0; count < 3; count++)
       assert.equal((await login(b, { password: 'wrong' }, '10.0.0.7')).connack, '20020004');
@@ -134,7 +134,7 @@ describe('a login', () => {
 });
 
 describe('the number of sessions', () => {
-  test('is limited for one identity: the one that was silent the longest gives way to the next', async (t) => {
+  test('the number of sessions is limited for one identity: the one that was silent the longest gives way to the next', async (t) => {
     const b = await startTestBroker(t);
     const clients: RawClient[] = [];
     for (let count = 0; count < 8; count++) {
@@ -164,7 +164,7 @@ describe('the number of sessions', () => {
     assert.equal(b.broker.sessionCount('a'), 8);
   });
 
-  test('is not exceeded by logins of one identity at the same moment', async (t) => {
+  test('the number of sessions is not exceeded by logins of one identity at the same moment', async (t) => {
     const b = await startTestBroker(t, { limits: { sessionsPerIdentity: 3 } });
     const answers = await Promise.all(Array.from({ length: 9 }, () => login(b, {})));
     assert.equal(answers.filter(({ connack }) => connack === CONNACK_ACCEPTED).length, 3);
@@ -172,7 +172,7 @@ describe('the number of sessions', () => {
     assert.equal(b.broker.sessionCount('a'), 3);
   });
 
-  test('is limited for all together by CONNACK 3', async (t) => {
+  test('the number of sessions is limited for all together by CONNACK 3', async (t) => {
     const b = await startTestBroker(t, { limits: { sessions: 3 } });
     for (const username of ['a', 'b', 'c'])
       assert.equal((await login(b, { username })).connack, CONNACK_ACCEPTED);
@@ -181,7 +181,7 @@ describe('the number of sessions', () => {
     assert.equal(await metric(b, 'mqtt_connects_total{result="sessions"}'), '1');
   });
 
-  test('does not count a stream that was closed before it was handed over', async (t) => {
+  test('the number of sessions does not count a stream that was closed before it was handed over', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 1 } });
     const { server } = streamPair();
     server.destroy();
@@ -191,7 +191,7 @@ describe('the number of sessions', () => {
 });
 
 describe('a client id', () => {
-  test('does not take over the session of another identity', async (t) => {
+  test('a client id does not take over the session of another identity', async (t) => {
     const b = await startTestBroker(t);
     const mine = await login(b, { clientId: 'meter' });
     const others = await login(b, { clientId: 'meter', username: 'b' });
@@ -240,7 +240,7 @@ describe('a client id', () => {
     assert.ok(b.opened.every(({ clientId }) => clientId.length > 0));
   });
 
-  test('may be __proto__ or constructor', async (t) => {
+  test('a client id may be __proto__ or constructor', async (t) => {
     const b = await startTestBroker(t);
     for (const clientId of ['__proto__', 'constructor', 'toString']) {
       const { client, connack } = await login(b, { clientId });
@@ -297,7 +297,7 @@ describe('keep-alive', () => {
     await client.closed();
   });
 
-  test('is treated as 300 s when it is 0', async (t) => {
+  test('keep-alive is treated as 300 s when it is 0', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { keepAliveS: 0 });
     await b.clock.advance(449_999);
@@ -344,7 +344,7 @@ describe('the notice of sessions', () => {
     ],
   ];
   for (const [title, end] of ends)
-    test(`comes once for opening and once for closing: ${title}`, async (t) => {
+    test(`the notice of sessions comes once for opening and once for closing: ${title}`, async (t) => {
       const b = await startTestBroker(t);
       const { client } = await login(b, {}, '10.0.0.5');
       assert.equal(b.opened.length, 1);
@@ -357,7 +357,7 @@ describe('the notice of sessions', () => {
       assert.equal(b.broker.sessionCount(), 0);
     });
 
-  test('may throw; the session goes on and the failure is logged', async (t) => {
+  test('the notice of sessions may throw; the session goes on and the failure is logged', async (t) => {
     const fail = (): never => {
       throw new Error('listener');
     };
@@ -373,7 +373,7 @@ describe('the notice of sessions', () => {
     );
   });
 
-  test('may end the session it announces', async (t) => {
+  test('the notice of sessions may end the session it announces', async (t) => {
     const b: TestBroker = await startTestBroker(t, {
       hook: { onSessionOpened: (session) => b.broker.closeSessions(session.identity.key) },
     });

@@ -38,7 +38,7 @@ const two = (payload: string, packetId = 1, flags = 0): Buffer =>
   publishBytes('from/a/x', payload, { qos: 2, packetId, flags });
 
 describe('an acknowledgement', () => {
-  test('is never sent for a message that was not taken; the connection closes instead', async (t) => {
+  test('an acknowledgement is never sent for a message that was not taken; the connection closes instead', async (t) => {
     for (const packet of [one('x'), two('x')]) {
       const { b, pending } = await waitingBroker(t);
       const { client } = await login(b);
@@ -51,7 +51,7 @@ describe('an acknowledgement', () => {
     }
   });
 
-  test('is never sent when the hook throws', async (t) => {
+  test('an acknowledgement is never sent when the hook throws', async (t) => {
     const b = await startTestBroker(t, {
       hook: {
         onMessage: () => {
@@ -79,7 +79,7 @@ describe('an acknowledgement', () => {
       assert.equal(await client.takeHex(4), answer);
     });
 
-  test('is not sent for a refused message at QoS 0, so the connection stays', async (t) => {
+  test('an acknowledgement is not sent for a refused message at QoS 0, so the connection stays', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     client.send(publishBytes('from/a/x', 'y'));
@@ -116,7 +116,7 @@ describe('an acknowledgement', () => {
     assert.deepEqual(chunks, [200]);
   });
 
-  test('is not sent to a connection that has ended meanwhile, nor to its successor', async (t) => {
+  test('an acknowledgement is not sent to a connection that has ended meanwhile, nor to its successor', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(one('x'), two('y', 2));
@@ -158,7 +158,7 @@ describe('the window of one connection', () => {
     assert.equal(pending.length, 10);
   });
 
-  test('does not hold the other connections', async (t) => {
+  test('the window of one connection does not hold the other connections', async (t) => {
     const { b, pending } = await waitingBroker(t, { limits: { inFlightMessages: 1 } });
     const [first, second] = [await login(b), await login(b)];
     first.client.send(one('x'));
@@ -193,7 +193,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await client.takeHex(4), '50020005');
   });
 
-  test('is handed over anew when it is sent again after it was not taken', async (t) => {
+  test('a QoS 2 message is handed over anew when it is sent again after it was not taken', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('x', 5));
@@ -209,7 +209,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await second.client.takeHex(4), '50020005');
   });
 
-  test('is handed over once across a reconnect of a kept session, even if still pending', async (t) => {
+  test('a QoS 2 message is handed over once across a reconnect of a kept session, even if still pending', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('x', 5));
@@ -226,7 +226,7 @@ describe('a QoS 2 message', () => {
     assert.equal(pending.length, 1);
   });
 
-  test('is taken when its identifier belongs to another one that its client has forgotten', async (t) => {
+  test('a QoS 2 message is taken when its identifier belongs to another one that its client has forgotten', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('before the power went', 5));
@@ -242,7 +242,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await second.client.takeHex(4), '50020005');
   });
 
-  test('is forgotten with its clean session', async (t) => {
+  test('a QoS 2 message is forgotten with its clean session', async (t) => {
     const b = await startTestBroker(t);
     const first = await login(b, { clientId: 'meter' });
     first.client.send(two('x', 5));
@@ -273,7 +273,7 @@ describe('a QoS 2 message', () => {
 describe('the rate of one identity', () => {
   const limits = { messagesPerSecond: 10, messageBurst: 20 };
 
-  test('beyond its burst drops QoS 0, warns once a minute and keeps the connection', async (t) => {
+  test('the rate of one identity beyond its burst drops QoS 0, warns once a minute and keeps the connection', async (t) => {
     const told: string[] = [];
     const b = await startTestBroker(t, { limits, hook: { onTooFast: ({ key }) => void told.push(key) } });
     const { client } = await login(b);
@@ -295,7 +295,7 @@ describe('the rate of one identity', () => {
     assert.equal(warnings(), 2);
   });
 
-  test('beyond its burst slows QoS 1 and 2 down and drops none', async (t) => {
+  test('the rate of one identity beyond its burst slows QoS 1 and 2 down and drops none', async (t) => {
     const b = await startTestBroker(t, { limits });
     const { client } = await login(b, { keepAliveS: 2 });
     for (let packetId = 1; packetId <= 60; packetId++)
@@ -310,7 +310,7 @@ describe('the rate of one identity', () => {
     assert.equal(await metric(b, 'mqtt_messages_total{direction="in"}'), '60');
   });
 
-  test('is shared by the sessions of the identity and by nobody else', async (t) => {
+  test('the rate of one identity is shared by the sessions of the identity and by nobody else', async (t) => {
     const b = await startTestBroker(t, { limits });
     const clients = [await login(b), await login(b), await login(b, { username: 'b' })];
     for (const [index, { client }] of clients.entries())
@@ -336,7 +336,7 @@ describe('the rate of one identity', () => {
     assert.equal(b.messages.length, 70);
   });
 
-  test('is not fresh again after a reconnect', async (t) => {
+  test('the rate of one identity is not fresh again after a reconnect', async (t) => {
     const b = await startTestBroker(t, { limits });
     for (let attempt = 0; attempt < 3; attempt++) {
       const { client } = await login(b);

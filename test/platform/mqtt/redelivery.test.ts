@@ -63,7 +63,7 @@ describe('an unacknowledged delivery', () => {
     assert.equal((await client.take(SIZE))[0], 0x3a);
   });
 
-  test('does not share its packet identifier with new ones', async (t) => {
+  test('an unacknowledged delivery does not share its packet identifier with new ones', async (t) => {
     const b = await startTestBroker(t);
     let client = await subscribed(b);
     const pending = new Set<string>();
@@ -78,7 +78,7 @@ describe('an unacknowledged delivery', () => {
     }
   });
 
-  test('does not go out again when nobody wants it any more', async (t) => {
+  test('an unacknowledged delivery does not go out again when nobody wants it any more', async (t) => {
     const b = await startTestBroker(t);
     const first = await subscribed(b);
     let isOver = false;
@@ -98,7 +98,7 @@ describe('an unacknowledged delivery', () => {
     ['of another client id', { clientId: 'other', clean: false }],
     ['of another identity', { ...KEPT, username: 'b' }],
   ] as const)
-    test(`does not go to the session ${title}`, async (t) => {
+    test(`an unacknowledged delivery does not go to the session ${title}`, async (t) => {
       const b = await startTestBroker(t);
       const first = await subscribed(b);
       await b.broker.publish('to/a/x', 'hi');
@@ -110,7 +110,7 @@ describe('an unacknowledged delivery', () => {
       assert.equal(client.received.length, 0);
     });
 
-  test('at QoS 0 is not kept', async (t) => {
+  test('an unacknowledged delivery at QoS 0 is not kept', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, KEPT);
     client.send(subscribeBytes(1, ['to/a/x', 0]));
@@ -123,7 +123,7 @@ describe('an unacknowledged delivery', () => {
     assert.equal(second.client.received.length, 0);
   });
 
-  test('is followed by what is published meanwhile, and what a take-over interrupts comes again', async (t) => {
+  test('an unacknowledged delivery is followed by what is published meanwhile, and what a take-over interrupts comes again', async (t) => {
     const b = await startTestBroker(t);
     const first = await subscribed(b);
     await b.broker.publish('to/a/x', 'd1');
@@ -135,7 +135,7 @@ describe('an unacknowledged delivery', () => {
     assert.match(seen, /6432$/);
   });
 
-  test('is not kept for a client that leaves too many bytes unacknowledged', async (t) => {
+  test('an unacknowledged delivery is not kept for a client that leaves too many bytes unacknowledged', async (t) => {
     const b = await startTestBroker(t, { limits: { unacknowledgedBytes: 10_000 } });
     const client = await subscribed(b);
     for (let count = 0; count < 11; count++) await b.broker.publish('to/a/x', Buffer.alloc(1_000));

@@ -16,7 +16,7 @@ async function subscribe(b: TestBroker, ...filters: string[]): Promise<string[]>
 }
 
 describe('a new subscription', () => {
-  test('gets nothing of what clients published with the flag unless the gateway keeps it', async (t) => {
+  test('a new subscription gets nothing of what clients published with the flag unless the gateway keeps it', async (t) => {
     const b = await startTestBroker(t, { hook: { mayPublish: () => true } });
     const client = await b.client('b');
     await client.publishAsync('to/a/state', 'on', { qos: 1, retain: true });
@@ -54,7 +54,7 @@ describe('a new subscription', () => {
     assert.deepEqual(await subscribe(b, 'to/a/#'), ['to/a/z on!0']);
   });
 
-  test('gets no more messages or bytes than the limits: the oldest give way', async (t) => {
+  test('a new subscription gets no more messages or bytes than the limits: the oldest give way', async (t) => {
     const b = await startTestBroker(t, { limits: { retainedMessages: 2, retainedBytes: 10 } });
     for (const name of ['v', 'w', 'x']) b.broker.retained.set(`to/a/${name}`, Buffer.from('1'));
     assert.deepEqual(await subscribe(b, 'to/a/#'), ['to/a/w 1!0', 'to/a/x 1!0']);

@@ -53,7 +53,7 @@ async function publishWhileReturning(
 
 describe('a publication while a kept session returns', () => {
   for (let turn = 0; turn < TURNS; turn++) {
-    test(`goes out once, behind what comes again, ${turn} turns after CONNECT`, async (t) => {
+    test(`a publication while a kept session returns goes out once, behind what comes again, ${turn} turns after CONNECT`, async (t) => {
       const b = await startTestBroker(t);
       await leave(b, 1);
       const { client, reached } = await publishWhileReturning(b, turn);
@@ -62,7 +62,7 @@ describe('a publication while a kept session returns', () => {
       assert.deepEqual(deliveriesIn(client.received.subarray(CONNACK_BYTES), 1), [...again, ...first]);
     });
 
-    test(`goes out at QoS 0 if it counts as sent, ${turn} turns after CONNECT`, async (t) => {
+    test(`a publication while a kept session returns goes out at QoS 0 if it counts as sent, ${turn} turns after CONNECT`, async (t) => {
       const b = await startTestBroker(t);
       await leave(b, 0);
       const { client, reached } = await publishWhileReturning(b, turn);

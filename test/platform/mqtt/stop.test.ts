@@ -43,7 +43,7 @@ describe('the stop of the broker', () => {
     assert.deepEqual(b.closed, b.opened);
   });
 
-  test('comes after pending deliveries', async (t) => {
+  test('the stop of the broker comes after pending deliveries', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     client.send(subscribeBytes(1, ['to/a/x', 0]));
@@ -54,7 +54,7 @@ describe('the stop of the broker', () => {
     assert.equal(client.received.length, 200_012);
   });
 
-  test('ends connections that have not logged in, and takes no new ones', async (t) => {
+  test('the stop of the broker ends connections that have not logged in, and takes no new ones', async (t) => {
     const b = await startTestBroker(t, {
       hook: { authenticate: () => new Promise(() => undefined) },
     });
@@ -80,7 +80,7 @@ describe('the stop of the broker', () => {
     assert.deepEqual(b.closed, b.opened);
   });
 
-  test('does not wait for a client that never closes its side', async (t) => {
+  test('the stop of the broker does not wait for a client that never closes its side', async (t) => {
     const b = await startTestBroker(t, { limits: { closeTimeoutMs: 1_000 } });
     const { port } = await b.broker.start();
     const stubborn = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -94,7 +94,7 @@ describe('the stop of the broker', () => {
     stubborn.destroy();
   });
 
-  test('may be asked for twice and before any start', async (t) => {
+  test('the stop of the broker may be asked for twice and before any start', async (t) => {
     const b = await startTestBroker(t);
     await Promise.all([b.broker.stop(), b.broker.stop()]);
   });

@@ -118,7 +118,7 @@ const closed = (socket: {
   });
 
 describe('a client is not let in', () => {
-  test('without a certificate, whatever its user name and password', async (t) => {
+  test('a client is not let in without a certificate, whatever its user name and password', async (t) => {
     const { b, dial, asked } = await startSecure(t);
     await assert.rejects(dial({}));
     await assert.rejects(dial({}, { username: 'a', password: 'secret' }));
@@ -130,14 +130,14 @@ describe('a client is not let in', () => {
     );
   });
 
-  test('when another authority made its certificate, even one of the same name', async (t) => {
+  test('a client is not let in when another authority made its certificate, even one of the same name', async (t) => {
     const { b, dial, asked } = await startSecure(t);
     const foreign = await (await newAuthority(t)).issueClientCertificate(DEVICE);
     await assert.rejects(dial(foreign));
     assert.deepEqual([asked, b.opened], [[], []]);
   });
 
-  test('when its certificate is one of a server of ours', async (t) => {
+  test('a client is not let in when its certificate is one of a server of ours', async (t) => {
     const { tls, dial, asked, valid } = await startSecure(t);
     const { cert, key } = tls.deviceContext();
     valid.set(fingerprintOf(cert as string), DEVICE);
@@ -145,14 +145,14 @@ describe('a client is not let in', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('when its certificate is revoked: CONNACK 5', async (t) => {
+  test('a client is not let in when its certificate is revoked: CONNACK 5', async (t) => {
     const { dial, issued, valid, b } = await startSecure(t);
     valid.clear();
     await assert.rejects(dial(issued), { code: 5 });
     assert.deepEqual(b.opened, []);
   });
 
-  test('when the gateway knows no certificates', async (t) => {
+  test('a client is not let in when the gateway knows no certificates', async (t) => {
     const tls = await newAuthority(t);
     const issued = await tls.issueClientCertificate(DEVICE);
     const b = await startTestBroker(t, {
@@ -168,7 +168,7 @@ describe('a client is not let in', () => {
     await assert.rejects(connectAsync(`mqtts://localhost:${tlsPort}`, options), { code: 5 });
   });
 
-  test('over TLS 1.1, or without TLS', async (t) => {
+  test('a client is not let in over TLS 1.1, or without TLS', async (t) => {
     const { b, port, issued, tls } = await startSecure(t);
     await assert.rejects(
       bare(t, port, {
@@ -213,7 +213,7 @@ describe('a device with its certificate', () => {
     assert.equal(b.broker.sessionCount(DEVICE), 2);
   });
 
-  test('is acknowledged on a topic of another one, and its message is dropped', async (t) => {
+  test('a device with its certificate is acknowledged on a topic of another one, and its message is dropped', async (t) => {
     const { b, dial, issued } = await startSecure(t);
     const client = await dial(issued);
     await client.publishAsync('from/OTHER/x', 'hello', { qos: 1 });
@@ -221,7 +221,7 @@ describe('a device with its certificate', () => {
     assert.equal(client.connected, true);
   });
 
-  test('is cut off when its certificate is revoked, and stays out', async (t) => {
+  test('a device with its certificate is cut off when its certificate is revoked, and stays out', async (t) => {
     const { b, dial, issued, valid } = await startSecure(t);
     const client = await dial(issued);
     const ended = new Promise<void>((resolve) => client.once('close', () => resolve()));
@@ -289,7 +289,7 @@ describe('the listener', () => {
     await assert.rejects(dial(issuedLater, { ca: renewed.caPem }));
   });
 
-  test('lets nobody take every connection with handshakes that never end', async (t) => {
+  test('the listener lets nobody take every connection with handshakes that never end', async (t) => {
     const { b, port, issued, dial } = await startSecure(t, { limits: { connectionsPerAddress: 2 } });
     const hold = async () => {
       const socket = connectTcp(port, '127.0.0.1');
@@ -316,12 +316,12 @@ describe('the listener', () => {
     assert.ok((await dial(issued)).connected);
   });
 
-  test('ends a handshake that takes too long', async (t) => {
+  test('the listener ends a handshake that takes too long', async (t) => {
     const { port } = await startSecure(t, { limits: { connectTimeoutMs: 50 } });
     await closed(connectTcp(port, '127.0.0.1'));
   });
 
-  test('does not wait for handshakes at the stop, and closes sessions in order', async (t) => {
+  test('the listener does not wait for handshakes at the stop, and closes sessions in order', async (t) => {
     const { b, port, issued, dial } = await startSecure(t);
     const client = await dial(issued);
     const ended = new Promise<void>((resolve) => client.once('close', () => resolve()));

@@ -22,14 +22,14 @@ describe('a will', () => {
     assert.deepEqual(b.messages, []);
   });
 
-  test('is not delivered for a login that is refused', async (t) => {
+  test('a will is not delivered for a login that is refused', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { will, password: 'wrong' });
     await client.closed();
     assert.deepEqual(b.messages, []);
   });
 
-  test('is not delivered when the gateway itself stops', async (t) => {
+  test('a will is not delivered when the gateway itself stops', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { will });
     await b.broker.stop();
@@ -57,7 +57,7 @@ describe('a will', () => {
       assert.deepEqual(order, ['from/a/will gone 1 true', 'closed']);
     });
 
-  test('for a topic of another is ignored, and seen', async (t) => {
+  test('a will for a topic of another is ignored, and seen', async (t) => {
     const refusals: unknown[] = [];
     const b = await startTestBroker(t, { hook: { onRefused: (refusal) => void refusals.push(refusal) } });
     const { client, connack } = await login(
@@ -83,7 +83,7 @@ describe('a will', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('is logged and disturbs nobody when it is not taken', async (t) => {
+  test('a will is logged and disturbs nobody when it is not taken', async (t) => {
     const b = await startTestBroker(t, { hook: { onMessage: () => Promise.reject(new Error('full')) } });
     const { client } = await login(b, { will });
     client.stream.destroy();

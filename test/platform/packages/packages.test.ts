@@ -16,24 +16,24 @@ import { key, noDpkg, signed } from './support.ts';
 const BOX = { version: '0.1.0', architecture: 'arm64', freeBytes: 1e9 };
 
 describe('a package is refused', { skip: noDpkg }, () => {
-  test('when it is no package', async (t) => {
+  test('a package is refused when it is no package', async (t) => {
     const file = join(temporaryFolder(t), 'x');
     writeFileSync(file, 'PK');
     await assert.rejects(verifyPackage(file, ''), { problem: 'no_package', message: /is no Debian package/ });
   });
 
-  test('when it is not signed', async (t) => {
+  test('a package is refused when it is not signed', async (t) => {
     const { unsigned, trusted } = await signed(t);
     await assert.rejects(verifyPackage(unsigned, trusted), { problem: 'unsigned', message: /is not signed/ });
   });
 
-  test('when its signature is by a key which is not trusted', async (t) => {
+  test('a package is refused when its signature is by a key which is not trusted', async (t) => {
     const { folder, file } = await signed(t);
     const other = key(folder, 'other').publicPem;
     await assert.rejects(verifyPackage(file, other), { problem: 'unknown_key', message: /does not know/ });
   });
 
-  test('at whichever byte it was changed', async (t) => {
+  test('a package is refused at whichever byte it was changed', async (t) => {
     const { file, trusted } = await signed(t);
     const whole = readFileSync(file);
     for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 200)) {
@@ -44,7 +44,7 @@ describe('a package is refused', { skip: noDpkg }, () => {
     }
   });
 
-  test('at any byte of its signature', async (t) => {
+  test('a package is refused at any byte of its signature', async (t) => {
     const { file, unsigned, trusted } = await signed(t);
     const whole = readFileSync(file);
     for (let at = readFileSync(unsigned).length; at < whole.length; at++) {
@@ -100,7 +100,7 @@ test('a program that could not be started says nothing about a package', { skip:
 });
 
 describe('a package that is signed', { skip: noDpkg }, () => {
-  test('is taken by each version that knows one of its keys, and shows what is new', async (t) => {
+  test('a package that is signed is taken by each version that knows one of its keys, and shows what is new', async (t) => {
     const { folder, file, trusted } = await signed(t);
     const next = key(folder, 'next').publicPem;
     await verifyPackage(file, `${next}\n${trusted}`);
@@ -109,7 +109,7 @@ describe('a package that is signed', { skip: noDpkg }, () => {
     assert.equal(found.releaseNotes, '## 0.2.0\n\n- pumps are quieter');
   });
 
-  test('has the same bytes when it is signed again, and is what dpkg installs', async (t) => {
+  test('a package that is signed has the same bytes when it is signed again, and is what dpkg installs', async (t) => {
     const { folder, file, unsigned } = await signed(t);
     await signPackage(unsigned, readFileSync(join(folder, 'release.pem'), 'utf8'));
     assert.ok(readFileSync(unsigned).equals(readFileSync(file)));

@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
 
 describe('a child program', () => {
-  test('is tried again when it cannot be found, with what it wrote in the log', async (t) => {
+  test('a child program is tried again when it cannot be found, with what it wrote in the log', async (t) => {
     const { program, ends, lines } = world(t, { entry: '/nonexistent/main.ts' });
     program.start();
     await ends();
@@ -19,7 +19,7 @@ describe('a child program', () => {
     assert.match(String(lines[0]?.['error_output']), /Cannot find module/);
   });
 
-  test('is ended when it says nothing', async (t) => {
+  test('a child program is ended when it says nothing', async (t) => {
     const { clock, program, ends } = world(t, { entry: join(CHILDREN, 'silent.ts') });
     program.start();
     await clock.advance(limits.helloMs);
@@ -27,7 +27,7 @@ describe('a child program', () => {
     assert.deepEqual([program.lastExit?.reason, program.lastExit?.ranMs], ['no hello', 0]);
   });
 
-  test('is refused when it speaks another version', async (t) => {
+  test('a child program is refused when it speaks another version', async (t) => {
     const { program, ends, hellos } = world(t, { protocolVersion: 2 });
     program.start();
     await ends();
@@ -78,7 +78,7 @@ describe('a child program', () => {
     assert.equal(program.lastExit?.reason, 'heartbeat missed');
   });
 
-  test('is started again after pauses that double, and anew after a stable run', async (t) => {
+  test('a child program is started again after pauses that double, and anew after a stable run', async (t) => {
     const { clock, program, runs, answered, ends, lines, hellos } = world(t);
     program.start();
     for (let run = 0; run < 3; run++) {
@@ -128,7 +128,7 @@ describe('a child program', () => {
   });
 
   for (const signal of ['SIGCONT', 'SIGSTOP'] as const)
-    test(`ends when its parent is killed, ${signal === 'SIGSTOP' ? 'also when it stands still' : 'at once'}`, async (t) => {
+    test(`a child program ends when its parent is killed, ${signal === 'SIGSTOP' ? 'also when it stands still' : 'at once'}`, async (t) => {
       const parent = spawn(process.execPath, [join(CHILDREN, 'orphan-maker.ts')], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -141,7 +141,7 @@ describe('a child program', () => {
       await until(() => !isAlive(childId));
     });
 
-  test('is tried again when the system has no room for it, and the owner lives on', async (t) => {
+  test('a child program is tried again when the system has no room for it, and the owner lives on', async (t) => {
     // Longer than the system takes: the call that starts it throws.
     const { program, lines, clock } = world(t, { nodeOptions: [`--title=${'x'.repeat(200_000)}`] });
     program.start();
@@ -151,7 +151,7 @@ describe('a child program', () => {
     await until(() => lines.filter(({ level }) => level === 'warn').length === 2);
   });
 
-  test('is started again when its owner cannot give its settings, or fails when it runs or ends', async (t) => {
+  test('a child program is started again when its owner cannot give its settings, or fails when it runs or ends', async (t) => {
     let [asked, told] = [0, 0];
     const fail = (): never => {
       told++;
@@ -209,7 +209,7 @@ describe('the channel to a child program', () => {
     assert.equal(await metric('program_queued_bytes'), 0);
   });
 
-  test('has room again when the child has read', async (t) => {
+  test('the channel to a child program has room again when the child has read', async (t) => {
     const { program, received, runs } = world(t);
     program.start();
     await runs();
@@ -239,7 +239,7 @@ describe('the channel to a child program', () => {
     assert.deepEqual(received.slice(3), words);
   });
 
-  test('survives an owner that throws', async (t) => {
+  test('the channel to a child program survives an owner that throws', async (t) => {
     let calls = 0;
     const onPayload = (): void => {
       calls++;
@@ -261,7 +261,7 @@ describe('the entry of a program', () => {
     [[], 'src/scripting/rule-sandbox/main.ts'],
     [['--conditions=bundled'], 'dist/scripting/rule-sandbox/main.js'],
   ] as const)
-    test(`is ${path} when sources run with ${JSON.stringify(options)}`, () => {
+    test(`the entry of a program is ${path} when sources run with ${JSON.stringify(options)}`, () => {
       const module = join(PROJECT_ROOT, 'src/platform/processes/index.ts');
       const script = `import { programEntry } from ${JSON.stringify(module)};
         process.stdout.write(programEntry('scripting/rule-sandbox/main'));`;

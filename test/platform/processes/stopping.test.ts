@@ -29,7 +29,7 @@ describe('stopping a child program', () => {
     assert.equal(program.state, 'stopped');
   });
 
-  test('ends one that stands still, all of them at the same time', async () => {
+  test('stopping a child program ends one that stands still, all of them at the same time', async () => {
     const clock = new TestClock();
     const processes = new Processes({
       clock,
@@ -58,7 +58,7 @@ describe('stopping a child program', () => {
     assert.ok(programs.every(({ state }) => state === 'stopped'));
   });
 
-  test('ends what it has started, too, and does not wait for whoever holds its pipes', async (t) => {
+  test('stopping a child program ends what it has started, too, and does not wait for whoever holds its pipes', async (t) => {
     const rights: ProgramRights = { network: false, deviceFiles: [], systemPrograms: true };
     const { program, received, runs } = world(t, { rights });
     program.start();
@@ -71,7 +71,7 @@ describe('stopping a child program', () => {
     await until(() => !isAlive(grandchildId));
   });
 
-  test('is taken back by a start meanwhile', async (t) => {
+  test('stopping a child program is taken back by a start meanwhile', async (t) => {
     const { program, runs, hellos } = world(t);
     program.start();
     await runs();
@@ -82,7 +82,7 @@ describe('stopping a child program', () => {
     assert.equal(hellos(), 2);
   });
 
-  test('does not shorten the pause after a crash', async (t) => {
+  test('stopping a child program does not shorten the pause after a crash', async (t) => {
     const { clock, program, runs, ends } = world(t);
     program.start();
     await runs();
@@ -119,7 +119,7 @@ describe('stopping a child program', () => {
     assert.equal(program.lastExit?.reason, 'stopped');
   });
 
-  test('lets it end by itself, and does not start it again', async (t) => {
+  test('stopping a child program lets it end by itself, and does not start it again', async (t) => {
     const { clock, program, runs, metric, hellos } = world(t);
     program.start();
     await runs();
@@ -130,14 +130,14 @@ describe('stopping a child program', () => {
     assert.equal(await metric('program_ends_total'), 0);
   });
 
-  test('before its hello works too, and twice does no harm', async (t) => {
+  test('stopping a child program before its hello works too, and twice does no harm', async (t) => {
     const { program } = world(t);
     program.start();
     await Promise.all([program.stop(), program.stop()]);
     assert.equal(program.state, 'stopped');
   });
 
-  test('ends the pause before a new start', async (t) => {
+  test('stopping a child program ends the pause before a new start', async (t) => {
     const { clock, program, runs, ends } = world(t);
     program.start();
     await runs();
@@ -177,7 +177,7 @@ describe('the rights of a child program', () => {
     };
   };
 
-  test('are none: no file of others, no network, no program, no native code', async (t) => {
+  test('the rights of a child program are none: no file of others, no network, no program, no native code', async (t) => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
@@ -186,7 +186,7 @@ describe('the rights of a child program', () => {
     assert.equal(await tell(`read ${join(PROJECT_ROOT, 'src/lib/limits.ts')}`), 'done');
   });
 
-  test('are fewer in its threads, which can start no other thread to get them back', async (t) => {
+  test('the rights of a child program are fewer in its threads, which can start no other thread to get them back', async (t) => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
@@ -195,7 +195,7 @@ describe('the rights of a child program', () => {
     assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
   });
 
-  test('are those it was given', async (t) => {
+  test('the rights of a child program are those it was given', async (t) => {
     const { program, runs, tell, file } = childWith(t, {
       network: true,
       deviceFiles: ['/dev/null'],

@@ -250,7 +250,7 @@ describe('a transaction', () => {
     assert.deepEqual(seen, []);
   });
 
-  test('within another is a savepoint: undone alone, with its work for after', (t) => {
+  test('a transaction within another is a savepoint: undone alone, with its work for after', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     database.transaction(() => {
@@ -306,7 +306,7 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), seen], [['lamp'], ['second']]);
   });
 
-  test('may follow in work for after it', (t) => {
+  test('a transaction may follow in work for after it', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     database.transaction(() => {
@@ -321,7 +321,7 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), seen], [['late'], ['late', 'second']]);
   });
 
-  test('is not needed for work after commit: it runs at once', (t) => {
+  test('a transaction is not needed for work after commit: it runs at once', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     database.afterCommit(() => seen.push('ran'));
@@ -342,7 +342,7 @@ describe('a transaction', () => {
 });
 
 describe('a database', () => {
-  test('is copied whole while it is open, never over another file', async (t) => {
+  test('a database is copied whole while it is open, never over another file', async (t) => {
     const { folder, open } = world(t);
     const database = open(FIRST);
     insert(database, 'lamp');

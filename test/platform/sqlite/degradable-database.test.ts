@@ -129,7 +129,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(texts(), ['kept']);
   });
 
-  test('is set aside when it is of another site, and comes back with its site', (t) => {
+  test('a database that the gateway can do without is set aside when it is of another site, and comes back with its site', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);
@@ -162,7 +162,7 @@ describe('a database that the gateway can do without', () => {
   const addMigration = (folder: string): void =>
     writeFileSync(join(folder, 'migrations', '0002_second.sql'), 'CREATE TABLE more (id INTEGER) STRICT;');
 
-  test('is set aside when it is of a newer version, and comes back with that version', (t) => {
+  test('a database that the gateway can do without is set aside when it is of a newer version, and comes back with that version', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);
@@ -195,7 +195,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-a']);
   });
 
-  test('goes to its site when it is of a newer version and of another site and can be read', (t) => {
+  test('a database that the gateway can do without goes to its site when it is of a newer version and of another site and can be read', (t) => {
     const first = bench(t);
     first.open('b');
     first.add('of b');
@@ -212,7 +212,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-b']);
   });
 
-  test('is taken back by the next opening when a power cut ended the first try', (t) => {
+  test('a database that the gateway can do without is taken back by the next opening when a power cut ended the first try', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);
@@ -228,7 +228,7 @@ describe('a database that the gateway can do without', () => {
     assert.equal(existsSync(join(journal, 'of-a')), true);
   });
 
-  test('on a disk that cannot be read now stays where it is, and is used again once it can be', async (t) => {
+  test('a database that the gateway can do without on a disk that cannot be read now stays where it is, and is used again once it can be', async (t) => {
     const first = bench(t);
     first.open('a');
     first.add('kept');
@@ -270,7 +270,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(texts(), ['only in the log']);
   });
 
-  test('is set aside when it turns out to be damaged; everybody lets go of it first', async (t) => {
+  test('a database that the gateway can do without is set aside when it turns out to be damaged; everybody lets go of it first', async (t) => {
     const first = bench(t);
     first.open('a');
     first.add('kept');
@@ -294,7 +294,7 @@ describe('a database that the gateway can do without', () => {
     assert.equal(database.setAsideNames().damaged.length, 1);
   });
 
-  test('has nothing of its log read into the new one when it is gone', (t) => {
+  test('a database that the gateway can do without has nothing of its log read into the new one when it is gone', (t) => {
     const first = bench(t);
     first.open('a');
     first.add('gone');

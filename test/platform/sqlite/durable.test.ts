@@ -47,7 +47,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a commit that shares its sync', () => {
-  test('is not durable before the sync has ended, with or without a transaction', async (t) => {
+  test('a commit that shares its sync is not durable before the sync has ended, with or without a transaction', async (t) => {
     const { database, syncs, insert } = world(t);
     for (const change of [() => insert('alone'), () => database.transaction(() => insert('in one'))]) {
       change();
@@ -78,7 +78,7 @@ describe('a commit that shares its sync', () => {
     assert.equal(syncs.length, 2);
   });
 
-  test('is not durable when the sync fails, and is after it was stored in another way', async (t) => {
+  test('a commit that shares its sync is not durable when the sync fails, and is after it was stored in another way', async (t) => {
     const { database, syncs, insert } = world(t);
     insert('first');
     const durable = database.durable();
@@ -94,7 +94,7 @@ describe('a commit that shares its sync', () => {
 describe('a statement outside of a transaction', () => {
   const item = sqliteTable('item', { text: text('text') });
 
-  test('is reported in words when the disk refuses it, whichever way it is run, and works once the disk takes it', (t) => {
+  test('a statement outside of a transaction is reported in words when the disk refuses it, whichever way it is run, and works once the disk takes it', (t) => {
     const { database } = world(t);
     const client = database.orm.$client;
     const large = 'x'.repeat(100_000);

@@ -15,7 +15,7 @@ function instruments() {
 const lock = (dataDir: string) => tryLockFolder({ dataDir, ...instruments() });
 
 describe('the lock of a data folder', () => {
-  test('is taken on a file that a disk filled with zeros, and still keeps others out', (t) => {
+  test('the lock of a data folder is taken on a file that a disk filled with zeros, and still keeps others out', (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'gateway.lock'), Buffer.alloc(512));
     const held = lock(folder);
@@ -98,7 +98,7 @@ describe('the lock of a data folder', () => {
 
 describe('state.db', () => {
   for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])
-    test(`is not opened with a folder in the place of ${name}, which is named with what to do`, (t) => {
+    test(`state.db is not opened with a folder in the place of ${name}, which is named with what to do`, (t) => {
       const folder = temporaryFolder(t);
       mkdirSync(join(folder, name));
       const path = join(folder, 'state.db');

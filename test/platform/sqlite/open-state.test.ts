@@ -37,7 +37,7 @@ function damaged(t: TestContext) {
 }
 
 describe('the note of a recovery of state.db', () => {
-  test('stands there before the copy has its name, so that no cut of power loses it', (t) => {
+  test('the note of a recovery of state.db stands there before the copy has its name, so that no cut of power loses it', (t) => {
     const { open, recovery } = damaged(t);
     const cut = (): void => {
       throw new Error('power cut');
@@ -48,7 +48,7 @@ describe('the note of a recovery of state.db', () => {
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
   });
 
-  test('is reported when it cannot be written or read, and keeps no state.db from coming back', (t) => {
+  test('the note of a recovery of state.db is reported when it cannot be written or read, and keeps no state.db from coming back', (t) => {
     const { folder, lines, open, recovery } = damaged(t);
     const note = join(folder, 'state-recovery.json');
     mkdirSync(note);
@@ -66,7 +66,7 @@ describe('the note of a recovery of state.db', () => {
 });
 
 describe('a state.db of an earlier version', () => {
-  test('stays when the disk does not read the copy that is made before its migration', (t) => {
+  test('a state.db of an earlier version stays when the disk does not read the copy that is made before its migration', (t) => {
     const { folder, isWell, open, recovery } = damaged(t);
     isWell();
     const state = open();
@@ -102,14 +102,14 @@ describe('an empty state.db with a log beside it', () => {
     return { ...world, logs };
   };
 
-  test('is replaced by its copy, and the log is set aside', (t) => {
+  test('an empty state.db with a log beside it is replaced by its copy, and the log is set aside', (t) => {
     const { open, recovery, logs } = withLog(t);
     open().close();
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
     assert.equal(logs().length, 1);
   });
 
-  test('is begun anew without a copy, as that of a first start that the power cut off, and the log is set aside', (t) => {
+  test('an empty state.db with a log beside it is begun anew without a copy, as that of a first start that the power cut off, and the log is set aside', (t) => {
     const { folder, open, recovery, logs } = withLog(t);
     rmSync(join(folder, 'backups'), { recursive: true });
     open().close();
@@ -120,7 +120,7 @@ describe('an empty state.db with a log beside it', () => {
 });
 
 describe('a disk that cannot be read', () => {
-  test('is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
+  test('a disk that cannot be read is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
     const { folder, open, recovery, isWell } = damaged(t);
     const failing = { failsToRead: () => true };
     assert.throws(() => open(failing), { code: 'unavailable' });
@@ -134,7 +134,7 @@ describe('a disk that cannot be read', () => {
     assert.equal(recovery(), undefined);
   });
 
-  test('once is no damage either: the file is read again', (t) => {
+  test('a disk that cannot be read once is no damage either: the file is read again', (t) => {
     const { open, recovery, isWell } = damaged(t);
     const failedOnce = {
       failsToRead: () => {
@@ -146,7 +146,7 @@ describe('a disk that cannot be read', () => {
     assert.equal(recovery(), undefined);
   });
 
-  test('is no damage of a local copy: a person is not asked for a backup', (t) => {
+  test('a disk that cannot be read is no damage of a local copy: a person is not asked for a backup', (t) => {
     const { folder, open } = damaged(t);
     writeFileSync(join(folder, 'backups', 'state-hourly-000001-5.db'), 'not given now');
     assert.throws(() => open({ failsToRead: (path) => path.includes('hourly') }), { code: 'unavailable' });
@@ -154,14 +154,14 @@ describe('a disk that cannot be read', () => {
 });
 
 describe('a local copy of state.db that cannot be read', () => {
-  test('is passed over for an older one', (t) => {
+  test('a local copy of state.db that cannot be read is passed over for an older one', (t) => {
     const { folder, open, recovery } = damaged(t);
     mkdirSync(join(folder, 'backups', 'state-hourly-000002-6.db'));
     open().close();
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
   });
 
-  test('may be good: no new site is begun beside it, and a later start tries again', (t) => {
+  test('a local copy of state.db that cannot be read may be good: no new site is begun beside it, and a later start tries again', (t) => {
     const { folder, open, recovery } = damaged(t);
     rmSync(join(folder, 'backups', 'state-hourly-000001-5.db'));
     mkdirSync(join(folder, 'backups', 'state-hourly-000002-6.db'));

@@ -53,11 +53,11 @@ function leavesLogAlone({ path, database }: { path: string; database: Database }
 }
 
 describe('another program that opens and closes the database leaves its log to this process', () => {
-  test('after the start has looked for lost changes', (t) => {
+  test('another program that opens and closes the database leaves its log to this process after the start has looked for lost changes', (t) => {
     leavesLogAlone(opened(t));
   });
 
-  test('after upkeep has judged a suspicion of damage', (t) => {
+  test('another program that opens and closes the database leaves its log to this process after upkeep has judged a suspicion of damage', (t) => {
     const one = opened(t);
     assert.deepEqual(runUpkeep({ kind: 'judge', path: one.path, descriptor: one.database.descriptor }), {
       damage: undefined,

@@ -50,12 +50,12 @@ describe('a disk fails to read', () => {
     assert.ok(reads < 100, `${reads} reads`);
   });
 
-  test('never for an empty file, or one that is not there', (t) => {
+  test('a disk does not fail to read an empty file, or one that is not there', (t) => {
     assert.equal(failsToRead(file(t, 0)), false);
     assert.equal(failsToRead(join(temporaryFolder(t), 'nothing.db')), false);
   });
 
-  test('when the file cannot be opened', (t) => {
+  test('a disk fails to read when the file cannot be opened', (t) => {
     assert.equal(failsToRead(join(file(t), 'below-a-file.db')), true);
   });
 });

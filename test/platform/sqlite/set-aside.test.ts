@@ -48,7 +48,7 @@ const tables = (database: DegradableDatabase): number =>
   database.prepare<[], { count: number }>('SELECT count(*) AS count FROM sqlite_schema').get()?.count ?? 0;
 
 describe('a database is not set aside', () => {
-  test('when it is good', (t) => {
+  test('a database is not set aside when it is good', (t) => {
     const { open, aside, errors } = world(t);
     open().close();
     open();

@@ -73,7 +73,7 @@ async function startWithCopy(t: TestContext) {
 
 describe('an authority that is not usable', () => {
   for (const [title, damage, fault] of DAMAGES) {
-    test(`comes back from its copy: ${title}`, async (t) => {
+    test(`an authority that is not usable comes back from its copy: ${title}`, async (t) => {
       const { open, caPem, path, copy, text, lines, folder } = await startWithCopy(t);
       writeFileSync(path, damage(text));
       assert.equal((await open()).caPem, caPem);
@@ -130,7 +130,7 @@ describe('an authority that is not usable', () => {
     });
   }
 
-  test('comes back from its copy when a bit of its name turned, so that it seems to be of another one', async (t) => {
+  test('an authority that is not usable comes back from its copy when a bit of its name turned, so that it seems to be of another one', async (t) => {
     const { open, caPem, path, text, lines } = await startWithCopy(t);
     // The issuer stands before the subject (RFC 5280 section 4.1).
     writeFileSync(
@@ -143,7 +143,7 @@ describe('an authority that is not usable', () => {
     assert.match(reason as string, /authority\.pem: the certificate has another issuer than its copy/);
   });
 
-  test('is left as it is while the disk refuses it, and its copy serves', async (t) => {
+  test('an authority that is not usable is left as it is while the disk refuses it, and its copy serves', async (t) => {
     const { open, caPem, path, text, lines, folder } = await startWithCopy(t);
     renameSync(path, `${path}.away`);
     // Reads of it end with EIO.
@@ -159,7 +159,7 @@ describe('an authority that is not usable', () => {
     );
   });
 
-  test('comes back from its copy when it is missing', async (t) => {
+  test('an authority that is not usable comes back from its copy when it is missing', async (t) => {
     const { open, caPem, path, text, lines } = await startWithCopy(t);
     rmSync(path);
     assert.equal((await open()).caPem, caPem);
@@ -167,7 +167,7 @@ describe('an authority that is not usable', () => {
     assert.equal(lines.find(({ level }) => level === 'error')?.['reason'], 'it was missing');
   });
 
-  test('comes back while the disk takes nothing, and is written once it does', async (t) => {
+  test('an authority that is not usable comes back while the disk takes nothing, and is written once it does', async (t) => {
     const { open, caPem, path, text, lines } = await startWithCopy(t);
     writeFileSync(path, '');
     mkdirSync(`${path}.new`);

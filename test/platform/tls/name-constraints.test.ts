@@ -49,7 +49,7 @@ async function forged(folder: string, caPem: string, names: { dns?: string[]; ip
 }
 
 describe('a certificate of the authority for a name outside of local networks', () => {
-  test('is refused by those who trust the authority', async (t) => {
+  test('a certificate of the authority for a name outside of local networks is refused by those who trust the authority', async (t) => {
     const { folder, open } = startBench(t);
     const { caPem } = await open();
     for (const names of [
@@ -97,7 +97,7 @@ describe('a certificate of the authority for a name outside of local networks', 
 });
 
 describe('the authority', () => {
-  test('may speak for the names that the gateway has when it is made', async (t) => {
+  test('the authority may speak for the names that the gateway has when it is made', async (t) => {
     const { open, names } = startBench(t);
     names.dns.push('depot.example.com');
     names.ips.push('2001:db8::7');
@@ -109,7 +109,7 @@ describe('the authority', () => {
     await handshake(t, tls.serverContext(), { ca: caPem, servername: 'depot.example.com' });
   });
 
-  test('stays and speaks for every name when it is of an earlier version, without such bounds', async (t) => {
+  test('the authority stays and speaks for every name when it is of an earlier version, without such bounds', async (t) => {
     const { folder, open, names } = startBench(t);
     const { makeAuthority } = await import('../../../src/platform/tls/certificates.ts');
     const { openKeyFolder, writeKeyFile } = await import('../../../src/platform/tls/model.ts');
@@ -144,7 +144,7 @@ describe('the authority', () => {
 });
 
 describe('both listeners', () => {
-  test('refuse ciphers that do not authenticate what they encrypt, and protocols before TLS 1.2', async (t) => {
+  test('both listeners refuse ciphers that do not authenticate what they encrypt, and protocols before TLS 1.2', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const context of [tls.serverContext(), tls.deviceContext()]) {
@@ -170,7 +170,7 @@ describe('both listeners', () => {
     }
   });
 
-  test('take AEAD ciphers with TLS 1.2 and with 1.3', async (t) => {
+  test('both listeners take AEAD ciphers with TLS 1.2 and with 1.3', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const context of [tls.serverContext(), tls.deviceContext()])

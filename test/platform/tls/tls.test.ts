@@ -26,7 +26,7 @@ const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
   new X509Certificate(tls.serverContext().cert as string);
 
 describe('keys that are there and not usable', () => {
-  test('are made anew for a server', async (t) => {
+  test('keys that are there and not usable are made anew for a server', async (t) => {
     const { folder, open, lines } = startBench(t);
     const { caPem } = await open();
     for (const name of ['web', 'devices']) writeFileSync(join(folder, `${name}.pem`), 'damaged');
@@ -41,7 +41,7 @@ describe('keys that are there and not usable', () => {
     assert.equal(lines.filter(({ level }) => level === 'warn').length, 2);
   });
 
-  test('are made anew when they are of another authority', async (t) => {
+  test('keys that are there and not usable are made anew when they are of another authority', async (t) => {
     const { folder, open, names } = startBench(t);
     await open();
     rmSync(join(folder, 'authority.pem'));
@@ -57,7 +57,7 @@ describe('keys that are there and not usable', () => {
 });
 
 describe('the files of the keys', () => {
-  test('are for the user of the gateway alone, whatever they were before', async (t) => {
+  test('the files of the keys are for the user of the gateway alone, whatever they were before', async (t) => {
     const { folder, open } = startBench(t);
     await open();
     const modes = (): number[] =>
@@ -70,7 +70,7 @@ describe('the files of the keys', () => {
     assert.deepEqual(modes(), [0o700, 0o600, 0o600, 0o600]);
   });
 
-  test('are used again by the next start, and no key of a device is among them', async (t) => {
+  test('the files of the keys are used again by the next start, and no key of a device is among them', async (t) => {
     const { folder, open, lines } = startBench(t);
     const first = await open();
     const { privateKeyPem } = await first.issueClientCertificate(newHardwareId());
@@ -85,7 +85,7 @@ describe('the files of the keys', () => {
 });
 
 describe('the certificates', () => {
-  test('are what strict verifiers ask for, whatever their kind', async (t) => {
+  test('the certificates are what strict verifiers ask for, whatever their kind', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     const { certificatePem } = await tls.issueClientCertificate(newHardwareId());
@@ -106,7 +106,7 @@ describe('the certificates', () => {
     }
   });
 
-  test('belong to one hardware id for devices, and each is its own', async (t) => {
+  test('the certificates belong to one hardware id for devices, and each is its own', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     const hardwareId = newHardwareId();
@@ -130,7 +130,7 @@ describe('the certificates', () => {
     assert.equal(members.size, 6);
   });
 
-  test('are made for hardware ids of devices only', async (t) => {
+  test('the certificates are made for hardware ids of devices only', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const bad of ['', 'short', 'x'.repeat(65), 'CN=other,O=x', 'with space', 'ünicode1'])
@@ -153,7 +153,7 @@ describe('the certificates', () => {
     }
   });
 
-  test('have authorities of different names for two gateways', async (t) => {
+  test('the certificates have authorities of different names for two gateways', async (t) => {
     const subjects = await Promise.all(
       [1, 2].map(async () => new X509Certificate((await startBench(t).open()).caPem).subject),
     );
@@ -178,7 +178,7 @@ describe('dates', () => {
     assert.ok(validToDate.getTime() - validFromDate.getTime() <= 825 * DAY_MS);
   });
 
-  test('are not those of 1970 while the clock was never set, and nothing is renewed', async (t) => {
+  test('dates are not those of 1970 while the clock was never set, and nothing is renewed', async (t) => {
     const { open, clock, folder } = startBench(t, new TestClock(0));
     const first = webOf(await open());
     assert.ok(first.validFromDate.getUTCFullYear() >= 2025);
@@ -193,7 +193,7 @@ describe('dates', () => {
 });
 
 describe('renewal', () => {
-  test('comes in time, is told, and is what the next start finds', async (t) => {
+  test('renewal comes in time, is told, and is what the next start finds', async (t) => {
     const { open, clock } = startBench(t);
     const tls = await open();
     const before = webOf(tls);
@@ -363,7 +363,7 @@ describe("an operator's certificate", () => {
     assert.equal(tls.operatorProblem(), undefined);
   });
 
-  test('is named when the authorities behind it stand in the wrong order, and served whole in the right one', async (t) => {
+  test("an operator's certificate is named when the authorities behind it stand in the wrong order, and served whole in the right one", async (t) => {
     const { folder, open, lines } = startBench(t);
     const own = await open();
     const [root, upper, lower, leaf] = await chainOf(['Root', 'Upper', 'Lower', 'Box']);
@@ -391,7 +391,7 @@ describe("an operator's certificate", () => {
     assert.equal(String(tls.serverContext().cert).match(/BEGIN CERTIFICATE/g)?.length, 4);
   });
 
-  test('is warned of from 14 days before its end on, and before its beginning', async (t) => {
+  test("an operator's certificate is warned of from 14 days before its end on, and before its beginning", async (t) => {
     const { folder, open, clock } = startBench(t);
     mkdirSync(folder);
     const certificatePath = join(folder, 'own.crt');

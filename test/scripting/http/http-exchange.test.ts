@@ -53,7 +53,7 @@ describe('a kept connection', () => {
     return { url, read };
   }
 
-  test('is replaced when its server closes it at the moment of the next GET', async (t) => {
+  test('a kept connection is replaced when its server closes it at the moment of the next GET', async (t) => {
     const { url, read } = await impatient(t);
     for (let times = 0; times < 3; times += 1) assert.equal(await ask('GET', url), 'ok');
     assert.deepEqual(read, ['1: GET', '1: GET', '2: GET', '2: GET', '3: GET']);
@@ -75,7 +75,7 @@ describe('a kept connection', () => {
     assert.deepEqual(new Set(used), new Set([1]));
   });
 
-  test('is closed when more than one answer came over it, and the next request gets its own', async (t) => {
+  test('a kept connection is closed when more than one answer came over it, and the next request gets its own', async (t) => {
     const url = await serve(t, (socket, text) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${text.charAt(5)}${OK}`);
     });
@@ -83,7 +83,7 @@ describe('a kept connection', () => {
     assert.equal(await ask('GET', `${url}b`), 'b');
   });
 
-  test('is named as reset when the server closes it before the first answer', async (t) => {
+  test('a kept connection is named as reset when the server closes it before the first answer', async (t) => {
     const url = await serve(t, (socket) => socket.destroy());
     assert.equal(await ask('GET', url), 'connection reset');
   });
@@ -148,12 +148,12 @@ describe('an answer of a device that is careless', () => {
     ],
     ['a control character in a header', 'HTTP/1.1 200 OK\r\nServer: a\u0001b\r\nContent-Length: 2\r\n\r\nok'],
   ] as const)
-    test(`is understood: ${fault}`, async (t) => {
+    test(`an answer of a device that is careless is understood: ${fault}`, async (t) => {
       const url = await serve(t, (socket) => socket.end(bytes, 'latin1'));
       assert.equal(await ask('GET', url), 'ok');
     });
 
-  test('is understood byte by byte, over a connection that is used again', async (t) => {
+  test('an answer of a device that is careless is understood byte by byte, over a connection that is used again', async (t) => {
     const bytes = 'HTTP/1.1 200 OK\r\nX : y\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok';
     const writeFrom = (socket: net.Socket, at: number): void => {
       if (at < bytes.length) socket.write(bytes.charAt(at), () => writeFrom(socket, at + 1));
@@ -162,18 +162,18 @@ describe('an answer of a device that is careless', () => {
     for (let times = 0; times < 3; times += 1) assert.equal(await ask('GET', url), 'ok');
   });
 
-  test('is refused when its lengths differ', async (t) => {
+  test('an answer of a device that is careless is refused when its lengths differ', async (t) => {
     const bytes = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok';
     const url = await serve(t, (socket) => socket.end(bytes));
     assert.match(await ask('GET', url), /Content-Length/);
   });
 
-  test('is refused at once when it is no HTTP', async (t) => {
+  test('an answer of a device that is careless is refused at once when it is no HTTP', async (t) => {
     const url = await serve(t, (socket) => socket.write('SSH-2.0-dropbear'));
     assert.match(await ask('GET', url), /Parse Error/);
   });
 
-  test('becomes UTF-8 when its charset is another one', async (t) => {
+  test('an answer of a device that is careless becomes UTF-8 when its charset is another one', async (t) => {
     for (const [charset, body] of [
       ['iso-8859-1', 'F\u00fchler'],
       ['"Latin1"', 'F\u00fchler'],
@@ -188,7 +188,7 @@ describe('an answer of a device that is careless', () => {
     assert.equal(await ask('GET', await serve(t, (socket) => socket.end(unknown))), 'ok');
   });
 
-  test('is decompressed with the envelope of its method and without', async (t) => {
+  test('an answer of a device that is careless is decompressed with the envelope of its method and without', async (t) => {
     for (const deflated of [deflateSync('ok'), deflateRawSync('ok')]) {
       const url = await serve(t, (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n');
@@ -198,7 +198,7 @@ describe('an answer of a device that is careless', () => {
     }
   });
 
-  test('ends the request when heads for information only come without an end', async (t) => {
+  test('an answer of a device that is careless ends the request when heads for information only come without an end', async (t) => {
     const flood = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5_000);
     const url = await serve(t, (socket) => {
       const pump = (): void => void (socket.writable && socket.write(flood, () => setImmediate(pump)));
@@ -207,7 +207,7 @@ describe('an answer of a device that is careless', () => {
     for (const method of ['GET', 'POST']) assert.equal(await ask(method, url), '1xx answers without an end');
   });
 
-  test('ends the request without an answer when it switches to another protocol', async (t) => {
+  test('an answer of a device that is careless ends the request without an answer when it switches to another protocol', async (t) => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
     const url = await serve(t, (socket) => socket.write(switching));
     assert.equal(await ask('GET', url), 'the connection was closed without an answer');

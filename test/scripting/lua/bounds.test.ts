@@ -45,7 +45,7 @@ describe('work inside of the C library', () => {
     ],
   ];
   for (const [title, call] of endless)
-    test(`is bounded by its steps: ${title}; the script may catch that and goes on`, async () => {
+    test(`work inside of the C library is bounded by its steps: ${title}; the script may catch that and goes on`, async () => {
       const { run, printed } = testScript({ limits: FEW_STEPS });
       assert.match((await run(`local x = ${call}`))?.message ?? 'it ended', TOO_MUCH);
       assert.equal(await run(`print(select(2, pcall(function() return ${call} end)))`), undefined);
@@ -54,7 +54,7 @@ describe('work inside of the C library', () => {
       assert.equal(printed[1], 'k\tv');
     });
 
-  test('is bounded by time, too, where steps take longer', async () => {
+  test('work inside of the C library is bounded by time, too, where steps take longer', async () => {
     const limits = { nativeMs: 30, turnMs: 600_000, sliceSteps: Number.MAX_SAFE_INTEGER };
     const { run } = testScript({ limits });
     assert.match((await run('("a"):rep(40):find(("a*"):rep(40) .. "b")'))?.message ?? 'it ended', TOO_MUCH);
@@ -83,7 +83,7 @@ describe('work inside of the C library', () => {
     assert.deepEqual(printed, ['6000000\t5000000\tend', 'true', 'key1\tkey99999']);
   });
 
-  test('lets the script beside it have its turn after each call', async () => {
+  test('work inside of the C library lets the script beside it have its turn after each call', async () => {
     const slices: string[] = [];
     const scheduler = testScheduler({}, (runnable) =>
       slices.push(runnable === hog.script ? 'hog' : 'neighbour'),

@@ -84,7 +84,7 @@ test('a module that raised is begun anew by the next require', async () => {
 });
 
 describe('functions that are read when they are first called', () => {
-  test('stay the same functions, and say where the script called them', async () => {
+  test('functions that are read when they are first called stay the same functions, and say where the script called them', async () => {
     assert.deepEqual(
       await prints(
         'local first = {}\n' +
@@ -303,7 +303,7 @@ describe('scheduler', () => {
     assert.deepEqual(printed, ['1.0', '4.0', '7.0']);
   });
 
-  test('goes on after an error in a function, and reports it', async () => {
+  test('scheduler goes on after an error in a function, and reports it', async () => {
     const clock = new TestClock();
     const { run, failures, script } = testScript({ clock });
     await run('\nscheduler.add(1000, function() error("bad day") end)');

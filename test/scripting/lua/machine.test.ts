@@ -109,7 +109,7 @@ describe('a Lua machine', () => {
     ['closures that hold each other', 'local f while true do local g = f f = function() return g end end'],
   ];
   for (const [title, source] of hogs)
-    test(`ends ${title} at the bound of memory, which it never exceeds, and stays usable`, async () => {
+    test(`a Lua machine ends ${title} at the bound of memory, which it never exceeds, and stays usable`, async () => {
       const memoryBytes = 8 * 1_048_576;
       const { run, printed, script } = testScript({ memoryBytes });
       const failure = await run(source);
@@ -138,7 +138,7 @@ describe('a Lua machine', () => {
     assert.deepEqual(printed, ['false\tnot enough memory', '1048576']);
   });
 
-  test('has nothing of the world outside', async () => {
+  test('a Lua machine has nothing of the world outside', async () => {
     const { run, printed } = testScript();
     const names =
       'io debug.getinfo debug.sethook debug.getregistry os.execute os.exit os.getenv os.remove os.rename ' +
@@ -250,7 +250,7 @@ describe('a Lua machine', () => {
     ]);
   });
 
-  test('lets others go on while one waits, unless nothing may overlap', async () => {
+  test('a Lua machine lets others go on while one waits, unless nothing may overlap', async () => {
     for (const overlaps of [true, false]) {
       const { run, printed, waiting } = waitingScript({ overlaps });
       const first = run('wait(1) print("first")');
@@ -263,7 +263,7 @@ describe('a Lua machine', () => {
     }
   });
 
-  test('never lets a task of the same script into a computation that was paused', async () => {
+  test('a Lua machine never lets a task of the same script into a computation that was paused', async () => {
     const { run, printed } = testScript({ limits: { sliceMs: 0, hookInstructions: 10 } });
     const loop =
       'for i = 1, 200 do local before = n n = n + 1 for _ = 1, 50 do end assert(n == before + 1) end';

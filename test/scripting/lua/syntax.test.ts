@@ -63,7 +63,7 @@ describe('Lua syntax', () => {
     }
   });
 
-  test('survives any bytes', () => {
+  test('Lua syntax survives any bytes', () => {
     const checker = createSyntaxChecker();
     assertProperty(
       property(uint8Array({ maxLength: 200 }), (bytes) => {

@@ -79,7 +79,7 @@ describe('jobs of the calendar', () => {
     ]);
   });
 
-  test('does not run before the clock is set, and not for the time that a jump skips', async () => {
+  test('jobs of the calendar do not run before the clock is set, nor for the time that a jump skips', async () => {
     const clock = new TestClock(0);
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%F %T")) end)', {
       clock,
@@ -93,7 +93,7 @@ describe('jobs of the calendar', () => {
     rule.run.stop();
   });
 
-  test('does not run twice for one civil moment when the clock is put back a little', async () => {
+  test('jobs of the calendar do not run twice for one civil moment when the clock is put back a little', async () => {
     const clock = new TestClock(Date.UTC(2026, 4, 1, 10, 59, 30));
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%T")) end)', { clock });
     await rule.idle();
@@ -134,7 +134,7 @@ describe('jobs of the calendar', () => {
     assert.deepEqual(rule.said(), ['2026-05-01 22:00:00']);
   });
 
-  test('goes on after a clock that had been years ahead', async () => {
+  test('jobs of the calendar go on after a clock that was years ahead', async () => {
     const clock = new TestClock(Date.UTC(2036, 4, 1, 10, 59, 30));
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%F %T")) end)', {
       clock,

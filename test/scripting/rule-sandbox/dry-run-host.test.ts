@@ -51,7 +51,7 @@ function startHost(options: { limits?: Partial<Limits['rules']['dryRun']>; isGat
 }
 
 describe('the host of dry runs', () => {
-  test('ends a script that is stuck with its thread, and tells what it did before', async () => {
+  test('the host of dry runs ends a script that is stuck with its thread, and tells what it did before', async () => {
     const { begin, over } = startHost();
     begin(1, `enapter.log('before') system.delay(5000) enapter.log('later') ${STUCK_BOMB}`);
     const { report } = await over(1);
@@ -66,7 +66,7 @@ describe('the host of dry runs', () => {
     assert.deepEqual([report.end, report.counts], ['failed', { log: 2, error: 1 }]);
   });
 
-  test('ends one that never comes to its own limit of time', async () => {
+  test('the host of dry runs ends one that never comes to its own limit of time', async () => {
     const { begin, over } = startHost({ limits: { durationMs: 10, graceMs: 500 } });
     // An answer that never comes.
     begin(1, 'enapter.devices()');

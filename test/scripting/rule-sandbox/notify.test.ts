@@ -103,7 +103,7 @@ describe('notify', () => {
     assert.deepEqual([asked, entries[0]], [[], 'debug own x']);
   });
 
-  test('is not there in runtime V1', async () => {
+  test('notify is not there in runtime V1', async () => {
     const { entries } = await said('print(type(notify))', {}, 'V1');
     assert.equal(entries[0], 'debug nil');
   });

@@ -209,7 +209,7 @@ describe('commands of a rule', () => {
     );
   });
 
-  test(`at most ${LIMITS.rules.commandsAtOnce} commands wait at once`, async () => {
+  test(`at most ${LIMITS.rules.commandsAtOnce} commands of a rule wait at once`, async () => {
     const clock = new TestClock();
     const rule = startRule(
       `${line}for i = 1, ${LIMITS.rules.commandsAtOnce + 1} do scheduler.add(1000, function() local _, e = d.execute("go") print(e) end) end`,
@@ -264,7 +264,7 @@ describe('commands of a rule', () => {
 });
 
 describe('questions of a rule', () => {
-  test(`at most ${LIMITS.rules.requestsPerSecond} reach the gateway in a second, after a burst`, async () => {
+  test(`at most ${LIMITS.rules.requestsPerSecond} questions of a rule reach the gateway in a second, after a burst`, async () => {
     const clock = new TestClock();
     const rule = startRule('local d = enapter.device("battery") while true do d.online() end', {
       clock,

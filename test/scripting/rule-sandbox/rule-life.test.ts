@@ -35,7 +35,7 @@ describe('the life of a V3 rule', () => {
     assert.deepEqual(rule.said(), ['1', '2', '3', '4']);
   });
 
-  test('goes on after a job that fails or takes too long, and counts the same error', async () => {
+  test('the life of a V3 rule goes on after a job that fails or takes too long, and counts the same error', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'scheduler.add(1000, function() error("no", 0) end) scheduler.add(1000, function() system.delay(1e9) end)',
@@ -77,7 +77,7 @@ describe('the life of a V3 rule', () => {
     assert.deepEqual(rule.said(), ['nil\ttimeout']);
   });
 
-  test('ends as failed when memory ends, in a job too', async () => {
+  test('the life of a V3 rule ends as failed when memory ends, in a job too', async () => {
     const clock = new TestClock();
     const rule = startRule('scheduler.add(1000, function() local s = "x" while true do s = s .. s end end)', {
       clock,
@@ -148,7 +148,7 @@ describe('the life of a V1 rule', () => {
     assert.equal(rule.said().length, 11);
   });
 
-  test('has properties at hand, the id it was asked for, and the public store', async () => {
+  test('the life of a V1 rule has properties at hand, the id it was asked for, and the public store', async () => {
     const rule = startRule(
       'local d = enapter.device("battery") print(d.id, d.properties.model, d.telemetry.on_update)\n' +
         'storage.public.write("a", 1) print(storage.public.read("a"), TIMEZONE)',
@@ -159,7 +159,7 @@ describe('the life of a V1 rule', () => {
     assert.deepEqual(rule.said(), ['battery\tB1\tnil', '1\t0']);
   });
 
-  test('goes on after errors of every kind, and stops only for what does not compile', async () => {
+  test('the life of a V1 rule goes on after errors of every kind, and stops only for what does not compile', async () => {
     const clock = new TestClock();
     const rule = startRule('print("run") local s = "x" while true do s = s .. s end', { clock, rule: v1() });
     await rule.idle();

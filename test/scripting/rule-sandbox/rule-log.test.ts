@@ -31,7 +31,7 @@ function startLog(limits: Partial<typeof LIMITS.rules> = {}) {
 describe('an error of a rule that repeats', () => {
   const { repeatedErrorMs, repeatedErrorMaxMs, repeatedErrorBytes, errorsRemembered } = LIMITS.rules;
 
-  test('is logged with its traceback at once, and counted after a minute', async () => {
+  test('an error of a rule that repeats is logged with its traceback at once, and counted after a minute', async () => {
     const { said, fail } = startLog();
     await fail(1, 20);
     assert.deepEqual(said, ['main.lua:4: boom\nstack traceback:\n\tmain.lua:4: in function']);
@@ -41,7 +41,7 @@ describe('an error of a rule that repeats', () => {
     assert.deepEqual(said.slice(1), ['61 times since 12:04: main.lua:4: boom']);
   });
 
-  test('is counted after pauses that double up to an hour', async () => {
+  test('an error of a rule that repeats is counted after pauses that double up to an hour', async () => {
     const { clock, said, fail } = startLog();
     const writtenAt: number[] = [];
     for (let minute = 0; minute < 300; minute++) {
@@ -68,13 +68,13 @@ describe('an error of a rule that repeats', () => {
     assert.match(said.at(-1) ?? '', /^main\.lua:4: another\n/);
   });
 
-  test('is new again after an hour without it', async () => {
+  test('an error of a rule that repeats is new again after an hour without it', async () => {
     const { said, fail } = startLog();
     await fail(2, repeatedErrorMaxMs);
     assert.equal(said.filter((text) => text.startsWith('main.lua:4: boom\n')).length, 2);
   });
 
-  test('has its count in the log when the rule ends, or when too many other errors came since', async () => {
+  test('an error of a rule that repeats has its count in the log when the rule ends, or when too many other errors came since', async () => {
     const { log, said, fail } = startLog({ errorsRemembered: 2 });
     await fail(3, 20, 'first');
     await fail(4, 20, 'second');
@@ -88,7 +88,7 @@ describe('an error of a rule that repeats', () => {
     assert.ok(errorsRemembered > 2);
   });
 
-  test('is cut in the entry that counts it, and told from another with the same beginning', async () => {
+  test('an error of a rule that repeats is cut in the entry that counts it, and told from another with the same beginning', async () => {
     const { log, said, fail } = startLog();
     const long = 'x'.repeat(2 * repeatedErrorBytes);
     await fail(2, 20, `${long}1`);

@@ -57,7 +57,7 @@ const values = (power: () => number) =>
 describe('the trace of a rule', () => {
   const { changes, others, steps, valueLength, length } = LIMITS.rules.trace;
 
-  test('has the values that a run read and the commands that it sent, newest run first', async () => {
+  test('the trace of a rule has the values that a run read and the commands that it sent, newest run first', async () => {
     let power = 500;
     const { trace, rule, pass } = startTraced(SURPLUS, { answers: values(() => power) });
     await rule.idle();
@@ -72,7 +72,7 @@ describe('the trace of a rule', () => {
     assert.equal(typeof trace.runs()[0]?.durationMs, 'number');
   });
 
-  test('is empty where it is off, and goes on when it is switched on', async () => {
+  test('the trace of a rule is empty where it is off, and goes on when it is switched on', async () => {
     const { trace, rule, pass } = startTraced(SURPLUS, { isOn: false, answers: values(() => 1) });
     await rule.idle();
     await pass(10_000);
@@ -105,7 +105,7 @@ describe('the trace of a rule', () => {
     ]);
   });
 
-  test('has the value with which a function of an event was called', async () => {
+  test('the trace of a rule has the value with which a function of an event was called', async () => {
     const { trace, rule } = startTraced(
       `enapter.device('battery').telemetry.on_update('power', function(power) if power < 0 then error('no', 0) end end)`,
       { answers: answers({ watch: () => ok(null) }) },
@@ -166,7 +166,7 @@ describe('the trace of a rule', () => {
     assert.deepEqual([command?.arguments, command?.isCut], [undefined, true]);
   });
 
-  test('stays below its size, however much every run reads', async () => {
+  test('the trace of a rule stays below its size, however much every run reads', async () => {
     const { trace, rule, pass } = startTraced(
       `local meter = enapter.device('battery')
        scheduler.add(1000, function() for i = 1, ${steps} do meter.telemetry.now('text') end end)`,
@@ -233,7 +233,7 @@ describe('a rule that is run by hand', () => {
     assert.deepEqual(rule.rule.said(), ['41', '41']);
   });
 
-  test('is not run while its main part or a function of its schedule runs', async () => {
+  test('a rule that is run by hand is not run while its main part or a function of its schedule runs', async () => {
     const loop = startTraced('while true do system.delay(1000) end');
     await loop.rule.idle();
     assert.equal(await runNow(loop), 'running');

@@ -79,7 +79,7 @@ describe('a rule that got stuck', () => {
     await rules.stop();
   });
 
-  test('is told from its neighbours by the limits of the product too', async () => {
+  test('a rule that got stuck is told from its neighbours by the limits of the product too', async () => {
     const rules = superviseRules();
     rules.start('neighbour', NEIGHBOUR);
     rules.start('other', NEIGHBOUR);

@@ -18,7 +18,7 @@ const AT = { seed: 1, day: 170 };
 const june = (days: number) => createWeek({ ...AT, days, stepS: 30 });
 
 describe('the simulated house', () => {
-  test('has a forecast that is wrong about days and hours, and never brighter than a clear sky', () => {
+  test('the simulated house has a forecast that is wrong about days and hours, and never brighter than a clear sky', () => {
     const week = createWeek({ ...AT, days: 7, stepS: 300 });
     const forecast = forecastOf(AT, week);
     assert.deepEqual(forecast, forecastOf(AT, week));
@@ -32,7 +32,7 @@ describe('the simulated house', () => {
     assert.ok(Math.max(...forecast) <= 9_000);
   });
 
-  test('is the same for the same seed, has less sun in winter, and tells each day apart', () => {
+  test('the simulated house is the same for the same seed, has less sun in winter, and tells each day apart', () => {
     assert.deepEqual(june(2), june(2));
     const sum = (values: Float64Array): number => values.reduce((all, value) => all + value, 0);
     const summer = june(2);

@@ -36,7 +36,7 @@ function plant(socPercent = 50): ReturnType<typeof createPlant> {
 }
 
 describe('the messages of the simulated inverter', () => {
-  it('fit the built-in blueprint over a day with every mishap, mode and standby', () => {
+  it('the messages of the simulated inverter fit the built-in blueprint over a day with every mishap, mode and standby', () => {
     const device = plant();
     const alerts = Object.keys(manifest.alerts);
     for (let minute = 0; minute < 24 * 60; minute += 5) {
@@ -48,7 +48,7 @@ describe('the messages of the simulated inverter', () => {
     assert.deepEqual(faults('properties', propertiesOf('HX1')), []);
   });
 
-  it('carry every declared attribute and property', () => {
+  it('the messages of the simulated inverter carry every declared attribute and property', () => {
     const device = plant();
     const sent = Object.keys(telemetryOf(device.advance(1), device, []));
     const declared = Object.keys(manifest.telemetry).filter((name) => name !== 'alert_details');
@@ -59,7 +59,7 @@ describe('the messages of the simulated inverter', () => {
     );
   });
 
-  it('leave out what cannot be read while the line to the battery is broken', () => {
+  it('the messages of the simulated inverter leave out what cannot be read while the line to the battery is broken', () => {
     const device = plant();
     device.provoke('battery_line');
     const body = telemetryOf(device.advance(1), device, []);
@@ -68,7 +68,7 @@ describe('the messages of the simulated inverter', () => {
     assert.equal(body.status, 'fault');
   });
 
-  it('answer every declared command', () => {
+  it('the messages of the simulated inverter answer every declared command', () => {
     const given: Record<string, Record<string, unknown>> = {
       set_charge_limit: { limit_w: 100 },
       set_mode: { mode: 'backup' },

@@ -55,7 +55,7 @@ function startAt(percent: number): InverterState {
 }
 
 describe('the physics of the inverter', () => {
-  it('never creates energy: panels, battery and grid give the load and a loss that is not negative', () => {
+  it('the physics of the inverter never creates energy: panels, battery and grid give the load and a loss that is not negative', () => {
     fc.assert(
       fc.property(days, ({ soc, steps }) => {
         let state = startAt(soc);
@@ -114,7 +114,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('does not use the battery while its line is broken, it is overheated, or the inverter is stopped', () => {
+  it('the physics of the inverter does not use the battery while its line is broken, it is overheated, or the inverter is stopped', () => {
     fc.assert(
       fc.property(inputs, fc.constantFrom('line', 'heat', 'stopped'), (input, why) => {
         const state = startAt(50);

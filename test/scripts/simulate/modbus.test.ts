@@ -53,10 +53,10 @@ const REFUSED: [what: string, unitId: number, request: string, answer: string | 
 
 describe('the simulated Modbus devices', () => {
   for (const [what, unitId, request, answer] of REFUSED)
-    test(`refuse ${what}`, () =>
+    test(`the simulated Modbus devices refuse ${what}`, () =>
       assert.equal(units().units.answer(unitId, hex(request))?.toString('hex'), answer?.replaceAll(' ', '')));
 
-  test('show what the plant measures', () => {
+  test('the simulated Modbus devices show what the plant measures', () => {
     const { units: both, reading } = units();
     const inputs = both.answer(1, hex('04 0002 0002'))?.subarray(2) ?? assert.fail();
     assert.equal(inputs.readInt32BE(0), Math.round(reading.flows.pvW));
@@ -66,7 +66,7 @@ describe('the simulated Modbus devices', () => {
     assert.equal(meter.readInt32BE(0), Math.round(reading.flows.gridW));
   });
 
-  test('take settings by registers and coils, and show them in both', () => {
+  test('the simulated Modbus devices take settings by registers and coils, and show them in both', () => {
     const { units: both, plant } = units();
     assert.equal(both.answer(1, hex('06 0001 0002'))?.toString('hex'), '0600010002');
     assert.equal(plant.settings.mode, 'peak_shaving');
@@ -98,7 +98,7 @@ describe('the command line of the Modbus simulator', () => {
   ] as const)
     test(`refuses ${args.join(' ')}`, () => assert.throws(() => parseSimulateModbusOptions(args), problem));
 
-  test('has defaults', () => {
+  test('the command line of the Modbus simulator has defaults', () => {
     assert.deepEqual(
       [parseSimulateModbusOptions([])?.port, parseSimulateModbusOptions([])?.host],
       [1_502, '127.0.0.1'],
@@ -140,7 +140,7 @@ describe('the Modbus simulator over a real socket', () => {
       return Promise.resolve();
     }));
 
-  test('does not start with a fault that makes no sense', () =>
+  test('the Modbus simulator over a real socket does not start with a fault that makes no sense', () =>
     assert.rejects(
       withSimulator(() => Promise.resolve(), ['--fault', 'burn 1']),
       /burn is no fault/,

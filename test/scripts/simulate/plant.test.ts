@@ -31,7 +31,7 @@ describe('a simulated day', () => {
     assert.notDeepEqual(run(1), run(2));
   });
 
-  it('has no sun at night and charges the battery over the day', () => {
+  it('a simulated day has no sun at night and charges the battery over the day', () => {
     assert.equal(clearSky(3), 0);
     assert.equal(plantAt(1).advance(600).flows.pvW, 0);
     const plant = plantAt(7, 25);

@@ -86,7 +86,7 @@ describe('the MQTT link of a device', { timeout: 10_000 }, () => {
     assert.equal(losses.length, 2);
   });
 
-  it('does not publish before it is connected', async (test) => {
+  it('the MQTT link of a device does not publish before it is connected', async (test) => {
     const { link } = await scene(test);
     await assert.rejects(link.publish('telemetry', {}), LinkLost);
   });

@@ -177,7 +177,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder, 39).damages, []);
   });
 
-  test('never gives a sequence twice, even when its folder was lost', async (t) => {
+  test('a journal never gives a sequence twice, even when its folder was lost', async (t) => {
     const { write, journal, synced } = await open(temporaryFolder(t), undefined, 500);
     await write('a');
     assert.deepEqual(synced, [501]);
@@ -211,7 +211,7 @@ describe('a journal', () => {
   });
 
   for (const [what, damage] of Object.entries(DAMAGES))
-    test(`behind ${what} every intact record is found again, and nothing is written over it`, async (t) => {
+    test(`every intact record behind ${what} is found again, and nothing is written over it`, async (t) => {
       const folder = await filled(t, 10);
       const path = join(folder, '000002.journal');
       const bytes = readFileSync(path);
@@ -235,7 +235,7 @@ describe('a journal', () => {
       assert.equal(again.journal.segments.lastSequence, 11);
     });
 
-  test('behind a damaged stretch of the newest segment records are found, and new ones go elsewhere', async (t) => {
+  test('records behind a damaged stretch of the newest segment are found, and new ones go elsewhere', async (t) => {
     const folder = await filled(t, 4);
     const path = join(folder, '000001.journal');
     const bytes = readFileSync(path);
@@ -279,7 +279,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).damages, []);
   });
 
-  test('are bounded in number, too, when nothing can be read of them', async (t) => {
+  test('damaged segments are bounded in number, even when nothing can be read of them', async (t) => {
     const folder = temporaryFolder(t);
     for (let number = 1; number <= 5; number++)
       writeFileSync(join(folder, `00000${number}.journal`), 'no journal. '.repeat(100));
@@ -369,7 +369,7 @@ describe('a journal', () => {
     assert.deepEqual(damages, [{ segment: '000001.journal', sequence: 2, recordCount: 3, bytes: 0 }]);
   });
 
-  test('on a full disk it keeps the record, acknowledges nothing, and writes it when space returns', async (t) => {
+  test('a journal on a full disk keeps the record, acknowledges nothing, and writes it when space returns', async (t) => {
     const folder = temporaryFolder(t);
     let isFull = false;
     const files: JournalFiles = {

@@ -63,7 +63,7 @@ describe('a dry run denies a script', () => {
 });
 
 describe('telemetry in a dry run', () => {
-  test('is what it was at the instant, and too old a value is none', async () => {
+  test('telemetry in a dry run is what it was at the instant, and too old a value is none', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        scheduler.add(90000, function()
@@ -79,7 +79,7 @@ describe('telemetry in a dry run', () => {
     assert.deepEqual(later(), ['0.75 log no recent value of "soc"']);
   });
 
-  test('has what was measured before the period', async () => {
+  test('telemetry in a dry run has what was measured before the period', async () => {
     const { story } = await tryDry(`${BATTERY} enapter.log(battery.telemetry.now('soc', '1h'))`, {
       recorded: { soc: [[-1_800, 7]] },
     });
@@ -87,7 +87,7 @@ describe('telemetry in a dry run', () => {
   });
 
   for (const pieceSamples of [1, 7, 1_000])
-    test(`comes to those who wait for it, each value once, in pieces of ${pieceSamples}`, async () => {
+    test(`telemetry in a dry run comes to those who wait for it, each value once, in pieces of ${pieceSamples}`, async () => {
       const { story, report } = await tryDry(
         `${BATTERY}
          battery.telemetry.on_update('soc', function(soc, at)
@@ -101,7 +101,7 @@ describe('telemetry in a dry run', () => {
       assert.equal(report.end, 'period_ended');
     });
 
-  test('comes no more after the job was removed', async () => {
+  test('telemetry in a dry run comes no more after the job was removed', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        local id
@@ -115,7 +115,7 @@ describe('telemetry in a dry run', () => {
     assert.deepEqual(story(), ['1 log 1', '2 log 2']);
   });
 
-  test('comes in the order of time for two attributes', async () => {
+  test('telemetry in a dry run comes in the order of time for two attributes', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        for _, name in ipairs({ 'a', 'b' }) do
@@ -137,7 +137,7 @@ describe('telemetry in a dry run', () => {
     assert.deepEqual(story(), ['1 log a1', '2 log b2', '3 log a3', '3 log b4']);
   });
 
-  test('is averaged over the window that ends at the instant', async () => {
+  test('telemetry in a dry run is averaged over the window that ends at the instant', async () => {
     const { asked } = await tryDry(
       `${BATTERY} scheduler.add(600000, function() battery.telemetry.avg('soc', '5m') end)`,
       { period: { toMs: FROM_MS + 600_000 } },
@@ -150,7 +150,7 @@ describe('telemetry in a dry run', () => {
 });
 
 describe('a script in a dry run', () => {
-  test('has a clock and a calendar of the period, in the zone of the site', async () => {
+  test('a script in a dry run has a clock and a calendar of the period, in the zone of the site', async () => {
     const { story } = await tryDry(
       `enapter.log(os.date('%Y-%m-%d %H:%M'))
        scheduler.add_cron('30 1 * * *', function() enapter.log(os.date('%H:%M')) end)`,
@@ -208,7 +208,7 @@ describe('a script in a dry run', () => {
     assert.deepEqual(story(), ['0 log true', '0 log true']);
   });
 
-  test('is asked for facts once', async () => {
+  test('a script in a dry run is asked for facts once', async () => {
     const { asked } = await tryDry(
       `scheduler.add(60000, function() enapter.device('battery').implements() end)`,
     );
@@ -266,12 +266,12 @@ describe('a dry run', () => {
     assert.deepEqual(story(), ['0 log done']);
   });
 
-  test('ends when the script has nothing left to do', async () => {
+  test('a dry run ends when the script has nothing left to do', async () => {
     const { report } = await tryDry(`enapter.log('done')`);
     assert.deepEqual(report, { end: 'finished', endedAtMs: FROM_MS, counts: { log: 1 } });
   });
 
-  test('ends with the period, its last instant included', async () => {
+  test('a dry run ends with the period, its last instant included', async () => {
     const { report, story } = await tryDry(
       `scheduler.add(${HOUR_MS / 2}, function() enapter.log('half') end)`,
     );
@@ -279,7 +279,7 @@ describe('a dry run', () => {
     assert.deepEqual([report.end, report.endedAtMs], ['period_ended', FROM_MS + HOUR_MS]);
   });
 
-  test('ends after so many steps, and says how far it came', async () => {
+  test('a dry run ends after so many steps, and says how far it came', async () => {
     const { report, story } = await tryDry(`scheduler.add(60000, function() enapter.log('step') end)`, {
       limits: { steps: 3 },
     });
@@ -290,7 +290,7 @@ describe('a dry run', () => {
     );
   });
 
-  test('ends when its time is over', async () => {
+  test('a dry run ends when its time is over', async () => {
     const { report } = await tryDry(
       `while true do pcall(function() while true do end end) system.delay(1) end`,
       {

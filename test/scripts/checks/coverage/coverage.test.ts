@@ -25,7 +25,7 @@ const covered = (...lines: Partial<TracedLine>[]): string[] =>
     .map(({ row }) => row);
 
 describe('the coverage of the contract', () => {
-  test('does not count who was refused, another method, and paths that are in no table', () => {
+  test('the coverage of the contract does not count who was refused, another method, and paths that are in no table', () => {
     assert.deepEqual(covered({ status: 403 }, { method: 'POST' }, { path: '/v3/nothing' }), []);
     assert.deepEqual(covered({ path: '/api/v3/site?show=ALL', status: 404 }), []);
   });
@@ -64,7 +64,7 @@ describe('the coverage of the contract', () => {
     );
   });
 
-  test('is told row by row, with each test once', () => {
+  test('the coverage of the contract is told row by row, with each test once', () => {
     const rows = coverageOf([line({}), line({}), line({ test: 'another' })]);
     const text = report(
       rows.filter(({ row }) => row.startsWith('get_site: GET /v3/site')),
@@ -88,7 +88,7 @@ describe('the coverage of the contract', () => {
 });
 
 describe('the outcomes', () => {
-  test('say for each path what every caller got, and whom nobody tried', () => {
+  test('the outcomes say for each path what every caller got, and whom nobody tried', () => {
     const rows = outcomesOf([
       line({ caller: 'nobody', status: 401 }),
       line({ caller: 'USER' }),

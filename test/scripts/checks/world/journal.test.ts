@@ -53,7 +53,7 @@ describe('a journal of one value', () => {
       assert.equal(journal.judge('name', value, journal.floor).length, problems);
     });
 
-  it('does not let a value go back that was seen', () => {
+  it('a journal of one value does not let a value go back that was seen', () => {
     const journal = register();
     assert.deepEqual(journal.judge('name', 'three', journal.floor), []);
     assert.deepEqual(kinds(journal.judge('name', 'two', journal.floor)), ['lost']);
@@ -96,7 +96,8 @@ describe('a journal of executions', () => {
       ),
     );
 
-  it('is content with a confirmed execution', () => assert.deepEqual(judge(confirmed(), [listed()]), []));
+  it('a journal of executions is content with a confirmed execution', () =>
+    assert.deepEqual(judge(confirmed(), [listed()]), []));
 
   it('finds a confirmed execution missing', () => assert.deepEqual(judge(confirmed(), []), ['lost']));
 

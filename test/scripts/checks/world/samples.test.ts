@@ -35,20 +35,20 @@ describe('samples of the fault check', () => {
     judgeSamples(3, ATTRIBUTES, attempts, attempts.acknowledged(), rows).map(({ kind }) => kind);
   const all = (): string[][] => attempts.acknowledged().map((second) => row(second));
 
-  it('fit the blueprint', () => {
+  it('samples of the fault check fit the blueprint', () => {
     for (const [name, value] of Object.entries(sampleMessage(3, FROM_S, attributesOf(manifest, 100)))) {
       const declaration: CompiledAttribute | undefined = manifest.telemetry[name];
       if (declaration) assert.equal(checkDeviceValue(declaration, value).problem, undefined, name);
     }
   });
 
-  it('are accepted when all acknowledged ones are there, with or without the others', () => {
+  it('samples of the fault check are accepted when all acknowledged ones are there, with or without the others', () => {
     assert.equal(ATTRIBUTES.length, 20);
     assert.deepEqual(judge(all()), []);
     assert.deepEqual(judge([...all(), row(FROM_S + 9)]), []);
   });
 
-  it('are found missing, doubled, changed and invented', () => {
+  it('samples of the fault check are found missing, doubled, changed and invented', () => {
     assert.deepEqual(judge(all().slice(1)), ['lost']);
     assert.deepEqual(judge([...all(), row(FROM_S)]), ['doubled']);
     assert.deepEqual(judge([...all(), row(FROM_S + 50)]), ['wrong']);
@@ -63,7 +63,7 @@ describe('samples of the fault check', () => {
     assert.deepEqual(judge([...all(), inPart]), ['lost'], 'a message is there whole or not at all');
   });
 
-  it('show in the average when one of them counts twice', () => {
+  it('samples of the fault check show in the average when one of them counts twice', () => {
     const [attribute] = ATTRIBUTES.filter(({ type }) => type === 'float');
     assert.ok(attribute);
     const values = [0, 1].map((second) => Number(sampleValue(3, FROM_S + second, attribute)));
