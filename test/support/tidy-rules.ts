@@ -6,6 +6,7 @@ import { FUNCTION_RULES } from './function-rules.ts';
 import { lineAt, type SourceFile } from './source-files.ts';
 import { except, inCode, type TidyRule } from './tidy-rule.ts';
 import { REGEXP_RULE } from './regexp-rule.ts';
+import { COMMENT_RULE } from './comment-rule.ts';
 import { TITLE_RULE } from './title-rule.ts';
 import { ZONE_RULE } from './zone-rule.ts';
 
@@ -287,6 +288,7 @@ const FILES: TidyRule[] = [
   ...FUNCTION_RULES,
   REGEXP_RULE,
   TITLE_RULE,
+  COMMENT_RULE,
   ZONE_RULE,
   {
     name: 'file and folder names are kebab-case and say what they are',

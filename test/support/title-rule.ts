@@ -2,13 +2,13 @@
 import type { TidyRule } from './tidy-rule.ts';
 
 const TITLE =
-  /\b(?:test|it|describe|suite)(?:\.\w+)?\(\s*(['"`])((?:that|of|with|in|or|by|as|to)\b[^\n]*?)\1/gi;
+  /\b(?:test|it|describe|suite)(?:\.\w+)?\(\s*(['"`])((?:that|of|with|in|or|by|as|to|when|and|because|unless|but|beyond|also)\b[^\n]*?)\1/gi;
 
 const INSTEAD = 'begin with the verb or the subject ("keeps the execution when the caller disconnects")';
 
 /** Refuses a title that begins with a word that only continues a sentence. */
 export const TITLE_RULE: TidyRule = {
-  name: 'test titles do not begin with that, of, with, in, or, by, as or to',
+  name: 'test titles do not begin in the middle of a sentence, with a word such as that, when or of',
   holdsIn: (path) => path.startsWith('test/') && path.endsWith('.ts'),
   *check({ text, code }) {
     for (const match of text.matchAll(TITLE))

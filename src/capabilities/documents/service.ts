@@ -52,7 +52,7 @@ export class Documents {
     this.#forget(() => this.#removeUnknown());
   }
 
-  /** Of one device, the oldest first. */
+  /** Documents of one device, the oldest first. */
   of(device: Device): StoredDocument[] {
     return this.#store.of(device.id);
   }

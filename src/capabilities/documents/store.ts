@@ -26,7 +26,7 @@ export function createDocumentStore({ orm }: Database) {
     of: (ofDevice: string): StoredDocument[] => selectOf.all({ deviceId: ofDevice }),
     get: (wanted: string): StoredDocument | undefined => select.get({ id: wanted }),
     count: (ofDevice: string): number => countOfDevice({ deviceId: ofDevice }),
-    /** Of all devices together. */
+    /** Bytes of the documents of all devices. */
     totalBytes: (): number => selectSize.get()?.bytes ?? 0,
     insert: (document: StoredDocument): void => void insert.run(document),
     remove: (wanted: string): void => void remove.run({ id: wanted }),

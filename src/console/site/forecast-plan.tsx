@@ -64,7 +64,7 @@ export function Plans({ plans, days, timezone }: EnergyForecastOnWire) {
   );
 }
 
-/** Of an hour, as a cell of the table. */
+/** Plan of an hour, as a cell of the table. */
 export function plannedIn({ steps }: Plan, { from, to }: { from: string; to: string }): string {
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   const actions = steps

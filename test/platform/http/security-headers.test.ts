@@ -49,7 +49,7 @@ describe('every answer has a date and an id, and forbids guessing its type, fram
       assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
     });
 
-  test('but a page of the console, whose policy lets it use its own origin and run no inline script', async (t) => {
+  test('a page of the console has a policy that lets it use its own origin and run no inline script', async (t) => {
     const { origin } = await serve(t, { files: { dir: consoleFolder(t) } });
     const { headers } = await ask(origin, 'GET', '/', { token: null });
     const policy = headers.get('content-security-policy') ?? '';
