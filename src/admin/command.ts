@@ -16,7 +16,9 @@ import { createLog, type Log } from '../platform/log/index.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
 import {
   type Database,
+  type KilledHolder,
   lockFolder,
+  lossNoter,
   MigrationsPendingError,
   openDatabase,
   tryLockFolder,
@@ -128,9 +130,13 @@ async function withState<Result>(
 
 /** Beside a running gateway as well; the gateway's folder is held only while the database is opened. */
 async function openState({ dataDir, clock, log }: Pick<Local, 'clock' | 'log'> & { dataDir: string }) {
-  const open = (mayMigrate: boolean): Database =>
+  const path = join(dataDir, 'state.db');
+  const open = (mayMigrate: boolean, killed?: KilledHolder): Database =>
     openDatabase({
-      path: join(dataDir, 'state.db'),
+      path,
+      isFirst: mayMigrate,
+      onLost: lossNoter({ dataDir, clock, log })(path),
+      wasOpen: killed?.hasServed === true && killed.isOfThisBoot,
       migrationsDir: packagePath('migrations', 'state'),
       backupDir: join(dataDir, 'backups'),
       mayMigrate,
@@ -140,14 +146,14 @@ async function openState({ dataDir, clock, log }: Pick<Local, 'clock' | 'log'> &
   const waitMs = LIMITS.start.lockWaitMs;
   const lock = tryLockFolder({ dataDir, clock, log });
   try {
-    return open(lock !== undefined);
+    return open(lock !== undefined, lock?.killed);
   } catch (error) {
     if (!(error instanceof MigrationsPendingError)) throw error;
     // Another local command may be migrating it.
     const later = await lockFolder({ dataDir, clock, log, waitMs }).catch(() => undefined);
     if (!later) throw error;
     try {
-      return open(true);
+      return open(true, later.killed);
     } finally {
       later.release();
     }

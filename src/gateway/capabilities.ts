@@ -37,12 +37,12 @@ import { installedVersion, packagePath, secretKeysPath } from '../platform/files
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
-import { lastRecovery, textOfRecovery } from '../platform/sqlite/index.ts';
+import { lastRecovery, recentLosses, textOfRecovery } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { buildField } from './field.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
-import { type Infrastructure, keepRowStamps, recentLosses, type StartedHook } from './infrastructure.ts';
+import { type Infrastructure, keepRowStamps, type StartedHook } from './infrastructure.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -398,7 +398,7 @@ function buildAppliance(
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
   const shownFromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
-  const losses = recentLosses(options);
+  const losses = recentLosses({ dataDir: config.dataDir, clock, log });
   const recoveryText = (): string | undefined => {
     const recovery = lastRecovery(config.dataDir, log);
     return recovery && recovery.recoveredAtMs > shownFromMs ? textOfRecovery(recovery) : undefined;

@@ -1,11 +1,10 @@
 /** The base of all parts: databases, their group commits, metrics, the box. */
 import { existsSync, fdatasync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GatewayError, messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { hasCode } from '../lib/system-fault.ts';
-import { type EpochMs, formatTimestamp } from '../lib/time.ts';
 import { applyRestore, rehearsalIn, removeLeftovers } from '../platform/backup/index.ts';
 import {
   type Clock,
@@ -14,13 +13,7 @@ import {
   type StampCorrection,
 } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import {
-  packagePath,
-  readNote,
-  secretKeysPath,
-  SecretSealer,
-  writePrivateFile,
-} from '../platform/files/index.ts';
+import { packagePath, secretKeysPath, SecretSealer } from '../platform/files/index.ts';
 import { createHost, DiskSpace, type OwnNetwork } from '../platform/host/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
@@ -33,7 +26,7 @@ import {
   type GroupCommit,
   HISTORY_SALVAGE,
   type KilledHolder,
-  type LostChanges,
+  lossNoter,
   openState,
   releaseStartReserve,
   rowStampsOf,
@@ -164,7 +157,7 @@ function createHistory(
   const path = join(config.dataDir, 'history.db');
   const history = new DegradableDatabase({
     path,
-    onLost: lossNoter(options)(path),
+    onLost: lossNoter({ dataDir: config.dataDir, clock, log })(path),
     wasOpen,
     migrationsDir: packagePath('migrations', 'history'),
     salvage: HISTORY_SALVAGE,
@@ -206,7 +199,7 @@ function openStateDatabase(
   const path = join(dataDir, 'state.db');
   const state = openState({
     path,
-    onLost: lossNoter(options)(path),
+    onLost: lossNoter({ dataDir: config.dataDir, clock, log })(path),
     wasOpen,
     migrationsDir,
     backupDir: join(dataDir, 'backups'),
@@ -236,63 +229,6 @@ function openStateDatabase(
   stateUpkeep.holdRoom();
   started('state upkeep', () => stateUpkeep.stop());
   return { state, stateUpkeep };
-}
-
-// Findings of a start at the end of a write-ahead log, when changes are missing: reported in the service log, and as an
-// alert for some days.
-
-/** In the data folder. Whoever removes it ends the alert. */
-const NOTE = 'changes-lost.json';
-const TOLD_INTERVAL_MS = 3_600_000;
-/** More losses within a week are of one broken disk. */
-const KEPT = 10;
-
-interface Options {
-  config: Pick<Config, 'dataDir'>;
-  clock: Pick<Clock, 'wallMs'>;
-  log: Log;
-}
-
-interface Loss extends LostChanges {
-  file: string;
-  foundAtMs: EpochMs;
-}
-
-/** Returns what notes a loss of a database file. */
-function lossNoter(options: Options): (path: string) => (lost: LostChanges) => void {
-  const { config, clock, log } = options;
-  return (path) =>
-    ({ fromMs, toMs }) => {
-      log.error('the write-ahead log is incomplete: changes may be missing', {
-        database: path,
-        from: formatTimestamp(fromMs),
-        to: formatTimestamp(toMs),
-      });
-      const loss: Loss = { file: basename(path), fromMs, toMs, foundAtMs: clock.wallMs() };
-      try {
-        const note = JSON.stringify([...lossesOf(options), loss].slice(-KEPT));
-        writePrivateFile(join(config.dataDir, NOTE), note);
-      } catch (error) {
-        log.warn('the note of missing changes could not be written', { error });
-      }
-    };
-}
-
-/** Sentences about the losses of the last days, for the alert. */
-export function recentLosses(options: Options): () => readonly string[] {
-  const shownFromMs = options.clock.wallMs() - LIMITS.state.recoveryShownMs;
-  return () =>
-    lossesOf(options)
-      .filter(({ foundAtMs }) => foundAtMs >= shownFromMs)
-      .map(({ file, fromMs, toMs }) => `${file} from ${formatTimestamp(fromMs)} to ${formatTimestamp(toMs)}`);
-}
-
-function lossesOf({ config, log }: Options): readonly Loss[] {
-  const path = join(config.dataDir, NOTE);
-  const note = readNote(path, (error) =>
-    log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of missing changes cannot be read', { path, error }),
-  );
-  return Array.isArray(note) ? (note as Loss[]) : [];
 }
 
 // Stamps of a wrong clock are corrected once the clock is right: in state.db, and in memory.

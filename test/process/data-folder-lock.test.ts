@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { createGatewayHome } from '../../scripts/support/gateway-process.ts';
 import { localCopies } from '../../src/platform/sqlite/index.ts';
 import { until } from '../support/until.ts';
-import { runToEnd, startHealthy, temporaryHome, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { admin, runToEnd, startHealthy, temporaryHome, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 /** Every file with its time of change, but for those that the running gateway writes by itself. */
 function filesOf(folder: string): Record<string, number> {
@@ -84,5 +84,18 @@ describe('a second gateway on a data folder', () => {
     const again = await startHealthy(t, home);
     assert.equal((await again.call('GET', '/v3/site')).status, 200);
     assert.deepEqual(lostFiles(), ['state.db', 'history.db']);
+  });
+
+  test('a local command names changes that may be lost when it comes before the next start', async (t) => {
+    const home = await usedHome(t);
+    const dataDir = join(home.folder, 'data');
+    const killed = await startHealthy(t, home);
+    await killed.gateway.end('SIGKILL');
+    for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, `state.db${suffix}`));
+    const { status, stderr } = admin(home, 'list-users');
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /changes may be missing/);
+    const note = readFileSync(join(dataDir, 'changes-lost.json'), 'utf8');
+    assert.match(note, /"file":"state.db"/);
   });
 });

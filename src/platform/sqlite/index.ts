@@ -13,7 +13,7 @@ export {
 export { lockFolder, tryLockFolder, type FolderLock, type KilledHolder } from './folder-lock.ts';
 export { lastRecovery, openState, textOfRecovery } from './open-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';
-export type { LostChanges } from './log-evidence.ts';
+export { lossNoter, recentLosses } from './loss-note.ts';
 export {
   MigrationsPendingError,
   migrationsDigest,

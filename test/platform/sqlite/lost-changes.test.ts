@@ -12,13 +12,8 @@ import {
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
-import {
-  lastRecovery,
-  type LostChanges,
-  openDatabase,
-  openState,
-  textOfRecovery,
-} from '../../../src/platform/sqlite/index.ts';
+import { lastRecovery, openDatabase, openState, textOfRecovery } from '../../../src/platform/sqlite/index.ts';
+import type { LostChanges } from '../../../src/platform/sqlite/log-evidence.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
