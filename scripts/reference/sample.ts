@@ -13,6 +13,7 @@ const FILES: Readonly<Record<string, string>> = {
   'application/zip': '@archive.zip',
   'text/csv': '@telemetry.csv',
   'application/yaml': '@template.yml',
+  'image/jpeg': '@photo.jpg',
 };
 
 interface SampleRequest {

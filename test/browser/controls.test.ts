@@ -113,7 +113,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     assert.equal(await hero.locator('.first .value').innerText(), '3.60 kW');
     assert.equal(await hero.locator('.day').getAttribute('href'), `#/history/day/${device.id}.charge_power`);
     await page.getByRole('switch', { name: 'Release Charging' }).waitFor();
-    assert.deepEqual(await page.locator('.tabs .apart').allInnerTexts(), ['Settings']);
+    assert.deepEqual(await page.locator('.tabs .apart').allInnerTexts(), ['Documents', 'Settings']);
     await picture(page, 'device');
   });
 

@@ -74,6 +74,9 @@ function textOf(html: string): string {
   return html.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => characters[name] ?? '');
 }
 
+/** The beginning of a JPEG, by which it is known. */
+const PHOTO = Buffer.from('ffd8ffe000104a46494600', 'hex');
+
 const filesOf = (texts: Record<string, string>): Promise<Buffer> =>
   writeArchive(new Map(Object.entries(texts).map(([path, text]) => [path, Buffer.from(text)])));
 
@@ -208,6 +211,10 @@ describe('a sample of the reference page works when it is pasted', () => {
         );
         return idOf((versions as unknown[])[0]);
       },
+      DOCUMENT_ID: async () => {
+        const path = '/v3/devices/battery-1/documents?name=photo.jpg';
+        return idOf((await ok('OWNER', 'POST', path, PHOTO))['document']);
+      },
       OUTPUT_ID: () => Promise.resolve('of-no-rule'),
       MQTT_GUEST_ID: async () => {
         const body = {
@@ -256,6 +263,7 @@ describe('a sample of the reference page works when it is pasted', () => {
       writeFileSync(join(folder, 'archive.zip'), await filesOf({ 'acme/flywheel.yml': PROFILE }));
     if (operation.endsWith('_blueprint'))
       writeFileSync(join(folder, 'archive.zip'), await filesOf(sampleBlueprint('relay')));
+    if (operation === 'upload_device_document') writeFileSync(join(folder, 'photo.jpg'), PHOTO);
     writeFileSync(
       join(folder, 'telemetry.csv'),
       'ts,telemetry=battery_soc device=battery-1\n1772352000,50\n',
