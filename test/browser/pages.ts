@@ -6,6 +6,7 @@ import { until } from '../support/until.ts';
 /** Addresses of all pages of the console, of a site with a device `battery` and a rule `greeting`. */
 export const PAGES = [
   '#/',
+  '#/devices',
   '#/history/day',
   '#/history/energy/2026',
   '#/rules',
@@ -26,7 +27,6 @@ export const PAGES = [
   '#/system/updates',
   '#/system/protocol',
   '#/add',
-  '#/devices',
   '#/devices/battery/values',
   '#/devices/battery/chart',
   '#/devices/battery/commands',

@@ -108,7 +108,7 @@ describe('German names', () => {
         document: own({ documentElement: { lang: '' }, addEventListener: () => undefined }),
         localStorage: own({ getItem: () => 'de' }),
       });
-      const { translatedManifest } = await import('./own-manifest.ts');
+      const { translatedManifest } = await import('./translated-manifest.ts');
       console.log(JSON.stringify(translatedManifest(${JSON.stringify(manifest)}, { type: 'LUA' })));
     `;
     const { stdout } = await promisify(execFile)(

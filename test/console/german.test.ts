@@ -243,7 +243,7 @@ test('the manifests of the box and its module are translated whole', async () =>
     (name) => parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest,
   );
   const script = `${LANGUAGE}
-    const { translatedManifest } = await import('./own-manifest.ts');
+    const { translatedManifest } = await import('./translated-manifest.ts');
     const manifests = ${JSON.stringify(manifests)};
     console.log(JSON.stringify({
       said: manifests.map((manifest) => translatedManifest(manifest, { type: 'GATEWAY' })),

@@ -1,9 +1,9 @@
 /** The order of all devices, and their rooms. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
-import { liveDevices, loadDevices, type LiveDevice, statusVersion } from '../live.ts';
+import { deviceIds, liveDevices, loadDevices, type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../translated-manifest.ts';
-import { Card, Empty, ErrorNotice, PageHead, useAction } from '../ui.tsx';
+import { Card, Empty, ErrorNotice, Loading, PageHead, useAction } from '../ui.tsx';
 import { say } from '../words/later.ts';
 import { RoomInput } from './room-field.tsx';
 import { roomOf } from './rooms.tsx';
@@ -17,7 +17,10 @@ const ROOM = { flex: '1 1 8rem', width: 'auto', minWidth: '0', maxWidth: '16rem'
 export function ArrangePage() {
   void statusVersion.value;
   const reading = useAction(loadDevices);
-  useEffect(() => void reading.start(), []);
+  // Changes of a known list arrive by the stream.
+  useEffect(() => {
+    if (deviceIds.value === undefined) void reading.start();
+  }, []);
   const devices = liveDevices().filter(({ device }) => !isOfBox(device));
   const [moved, setMoved] = useState<{ id: string; way: Way } | undefined>(undefined);
   const list = useRef<HTMLUListElement>(null);
@@ -43,9 +46,9 @@ export function ArrangePage() {
       <p class="hint" role="status">
         {devices[place] && say.arranging.placeNow(devices[place].device.name, place + 1, devices.length)}
       </p>
-      {devices.length === 0 ? (
-        <Empty title={say.devices.noneYet} />
-      ) : (
+      {deviceIds.value === undefined && !reading.error && <Loading />}
+      {deviceIds.value !== undefined && devices.length === 0 && <Empty title={say.devices.noneYet} />}
+      {devices.length > 0 && (
         <Card>
           <p class="hint">{say.arranging.hint}</p>
           <ul class="rows arranged" ref={list}>
