@@ -88,7 +88,7 @@ function writing(types: readonly TelemetryType[]): Arbitrary<Action> {
   );
 }
 
-const housework: Arbitrary<Action> = oneof(
+const maintenance: Arbitrary<Action> = oneof(
   constantFrom<Action>(
     (engine) => engine.engine.seal(),
     async (engine) => {
@@ -181,7 +181,7 @@ describe('the store of samples', () => {
   test('answers like a plain list of all samples, whatever was sealed, compacted, killed or started again', async () => {
     await assertProperty(
       asyncProperty(
-        array(oneof({ weight: 3, arbitrary: writing(TYPES) }, housework), { minLength: 1, maxLength: 25 }),
+        array(oneof({ weight: 3, arbitrary: writing(TYPES) }, maintenance), { minLength: 1, maxLength: 25 }),
         array(question, { minLength: 1, maxLength: 8 }),
         async (actions, questions) => {
           const folder = mkdtempSync(join(tmpdir(), 'gateway-engine-'));

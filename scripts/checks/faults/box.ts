@@ -75,7 +75,7 @@ export class Box {
   #world: PopulatedWorld | undefined;
   #people: People | undefined;
   #historyImport: HistoryImport | undefined;
-  #housework: StoreActivityWatch | undefined;
+  #storeActivity: StoreActivityWatch | undefined;
   #stopCallers: (() => Promise<void>) | undefined;
 
   private constructor(options: BoxOptions, home: GatewayHome) {
@@ -164,16 +164,16 @@ export class Box {
     return this.#historyImport;
   }
 
-  get housework(): StoreActivityWatch {
-    if (!this.#housework) throw new Error('no gateway was started');
-    return this.#housework;
+  get storeActivity(): StoreActivityWatch {
+    if (!this.#storeActivity) throw new Error('no gateway was started');
+    return this.#storeActivity;
   }
 
   /** Starts a process on the folder; does not wait until it serves. */
   #start(flags: readonly string[] = [], environment: Record<string, string> = {}): void {
     const home = { ...this.home, environment: { ...this.home.environment, ...environment } };
     this.#gateway = startGateway(home, this.clock, [...this.flags(), ...flags]);
-    this.#housework = new StoreActivityWatch(this.home.logFile);
+    this.#storeActivity = new StoreActivityWatch(this.home.logFile);
   }
 
   /** After an end: the next run. Resolves with the time until it serves. */

@@ -11,9 +11,9 @@ import { broken, controlWorks, type FaultKind } from './kind.ts';
 
 const SERVE_MS = { least: 50, most: 1_200 };
 const START_KILL_MS_MAX = 1_200;
-const HOUSEWORK_TIMEOUT_MS = 12_000;
-const HOUSEWORK_POLL_MS = 2;
-const HOUSEWORK_KILL_MS_MAX = 40;
+const ACTIVITY_TIMEOUT_MS = 12_000;
+const ACTIVITY_POLL_MS = 2;
+const ACTIVITY_KILL_MS_MAX = 40;
 /** Longest time that a stop may take. */
 const STOP_MS_MAX = 10_000;
 /** To be tried again. */
@@ -45,10 +45,10 @@ export const PROCESS_KINDS: readonly FaultKind[] = [
       return [];
     },
   },
-  ...STORE_ACTIVITIES.map((housework): FaultKind => ({
-    name: `kill-${housework}`,
-    about: `SIGKILL while the telemetry store is at its ${housework}, with old telemetry coming in.`,
-    run: (box) => killAtHousework(box, housework),
+  ...STORE_ACTIVITIES.map((activity): FaultKind => ({
+    name: `kill-${activity}`,
+    about: `SIGKILL while the telemetry store is at its ${activity}, with old telemetry coming in.`,
+    run: (box) => killAtActivity(box, activity),
   })),
   {
     name: 'stop',
@@ -108,32 +108,32 @@ async function killAndRestart(box: Box, mayHaveEnded = false): Promise<Problem[]
     : [broken(`the gateway ended by itself with code ${code}`)];
 }
 
-/** Resolves at the housework, or when it does not come to it; a kill is a kill all the same. */
-async function killAtHousework(box: Box, housework: StoreActivity): Promise<Problem[]> {
+/** Resolves at the activity, or when it does not begin in time; a kill is a kill all the same. */
+async function killAtActivity(box: Box, activity: StoreActivity): Promise<Problem[]> {
   const { clock, random } = box;
   const until = async (isSo: () => boolean): Promise<void> => {
-    const deadlineMs = clock.monotonicMs() + HOUSEWORK_TIMEOUT_MS;
-    while (!isSo() && clock.monotonicMs() < deadlineMs) await clock.sleep(HOUSEWORK_POLL_MS);
+    const deadlineMs = clock.monotonicMs() + ACTIVITY_TIMEOUT_MS;
+    while (!isSo() && clock.monotonicMs() < deadlineMs) await clock.sleep(ACTIVITY_POLL_MS);
   };
   const enough = new AbortController();
   const written = box.historyImport.write(enough.signal);
-  await until(() => box.housework.present() === (housework === 'retention' ? 'roll-up' : housework));
+  await until(() => box.storeActivity.present() === (activity === 'retention' ? 'roll-up' : activity));
   enough.abort();
-  if (housework === 'retention') {
+  if (activity === 'retention') {
     // It is due once an hour, and at the start.
-    await until(() => box.housework.present() === undefined);
+    await until(() => box.storeActivity.present() === undefined);
     await box.kill();
     box.begin();
-    await until(() => box.housework.present() === housework);
+    await until(() => box.storeActivity.present() === activity);
   }
-  await clock.sleep(random.between(0, HOUSEWORK_KILL_MS_MAX));
+  await clock.sleep(random.between(0, ACTIVITY_KILL_MS_MAX));
   const problems = await killAndRestart(box);
   await written;
   return problems;
 }
 
 async function hungChildren(box: Box): Promise<Problem[]> {
-  const deadlineMs = box.clock.monotonicMs() + HOUSEWORK_TIMEOUT_MS;
+  const deadlineMs = box.clock.monotonicMs() + ACTIVITY_TIMEOUT_MS;
   while (childrenOf(box.gateway.pid).length === 0 && box.clock.monotonicMs() < deadlineMs)
     await box.clock.sleep(20);
   const children = childrenOf(box.gateway.pid);

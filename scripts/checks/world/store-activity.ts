@@ -21,9 +21,9 @@ export class StoreActivityWatch {
   /** What it began and has not ended, as of the last line written; undefined: nothing. */
   present(): StoreActivity | undefined {
     for (const line of this.#newLines()) {
-      if (line.includes('"telemetry store is keeping house"'))
-        this.#present = STORE_ACTIVITIES.find((housework) => line.includes(`"housework":"${housework}"`));
-      if (line.includes('"telemetry store is done with it"')) this.#present = undefined;
+      if (line.includes('"telemetry store begins its work"'))
+        this.#present = STORE_ACTIVITIES.find((activity) => line.includes(`"activity":"${activity}"`));
+      if (line.includes('"telemetry store has finished its work"')) this.#present = undefined;
     }
     return this.#present;
   }

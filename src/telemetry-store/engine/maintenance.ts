@@ -20,12 +20,12 @@ export class MaintenanceLog {
   begins(work: Work): void {
     if (work === this.#present) return;
     this.#present = work;
-    this.#log.debug('telemetry store is keeping house', { housework: work });
+    this.#log.debug('telemetry store begins its work', { activity: work });
   }
 
   ends(): void {
     if (this.#present === undefined) return;
-    this.#log.debug('telemetry store is done with it', { housework: this.#present });
+    this.#log.debug('telemetry store has finished its work', { activity: this.#present });
     this.#present = undefined;
     this.#isDone = true;
   }

@@ -5,10 +5,10 @@ import { describe, it } from 'node:test';
 import { StoreActivityWatch } from '../../../../scripts/checks/world/store-activity.ts';
 import { temporaryFolder } from '../../../support/workspace.ts';
 
-const line = (message: string, housework: string): string =>
-  `${JSON.stringify({ level: 'debug', housework, message })}\n`;
-const begins = (housework: string): string => line('telemetry store is keeping house', housework);
-const ends = (housework: string): string => line('telemetry store is done with it', housework);
+const line = (message: string, activity: string): string =>
+  `${JSON.stringify({ level: 'debug', activity, message })}\n`;
+const begins = (activity: string): string => line('telemetry store begins its work', activity);
+const ends = (activity: string): string => line('telemetry store has finished its work', activity);
 
 describe('what the store of a gateway is at', () => {
   it('is nothing of a process before, and nothing at first', (t) => {
