@@ -108,7 +108,7 @@ describe('the register browser', { skip: findBrowser() === undefined && NO_BROWS
     await card.getByText(/must be part of a network of the gateway/).waitFor();
     await card.locator('[name=url]').fill(url);
     await card.getByRole('button', { name: 'Read' }).click();
-    await card.getByRole('button', { name: 'power: -2304' }).click();
+    await card.getByRole('button', { name: 'power: −2304' }).click();
     assert.equal(await card.getByRole('button', { name: 'note' }).count(), 0);
     const row = card.locator('.registers li').first();
     await row.getByText('emeters[0].power').waitFor();
@@ -116,7 +116,7 @@ describe('the register browser', { skip: findBrowser() === undefined && NO_BROWS
     await row.locator('[name=factor]').fill('0.1');
     await row.locator('[name=unit_of_value]').selectOption('W');
     await row.locator('[name=part]').selectOption('grid power');
-    await row.getByText('-230.4 W').waitFor();
+    await row.getByText('−230.4 W').waitFor();
     await card.getByRole('button', { name: 'on: true' }).click();
     await picture(page, 'json-browser');
     const template = page.locator('[data-test=own-template]');
