@@ -129,7 +129,7 @@ function bodyOf(typed: Typed): Record<string, unknown> {
 }
 
 function PlanForm({ plan }: { plan: BackupPlan }) {
-  const controls = useTypedOver(typedOf(plan));
+  const controls = useTypedOver(typedOf(plan), plan);
   const { typed, take, beside, change, bound } = controls;
   const action = useAction(async () => {
     const theirs = typedOf(await callFor('backup_plan', 'GET', PLAN));

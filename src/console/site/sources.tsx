@@ -73,7 +73,7 @@ const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
 
 function SourcesForm({ answer }: { answer: Answer }) {
   const { items, not_counted: others } = answer.energy_sources;
-  const { typed, before, take, beside, change: put } = useTypedOver({ own: ownOf(answer) });
+  const { typed, before, take, beside, change: put } = useTypedOver({ own: ownOf(answer) }, answer);
   const { own } = typed;
   const action = useAction(async () => {
     // The list is stored as a whole.

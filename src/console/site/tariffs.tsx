@@ -104,7 +104,7 @@ export function TariffsCard() {
 }
 
 function TariffsForm({ answer }: { answer: Answer }) {
-  const { typed, before, take, beside, change: put, bound } = useTypedOver(typedOf(answer));
+  const { typed, before, take, beside, change: put, bound } = useTypedOver(typedOf(answer), answer);
   const { items } = typed;
   const action = useAction(async () => {
     const joined = beside(typedOf(await call<Answer>('GET', PATH)));

@@ -46,10 +46,14 @@ const otherParts = <Typed extends object>(one: Typed, other: Typed): Partial<Typ
     0,
   ) as Partial<Typed>;
 
-/** The input of a form over stored values: a field without input follows changes of others. */
-export function useTypedOver<Typed extends object>(stored: Typed) {
+/**
+ * The input of a form over stored values: a field without input follows changes of others.
+ * @param answer the answer with the stored values. After a save the next one is followed even if it equals the one before,
+ * as when another has taken the change back
+ */
+export function useTypedOver<Typed extends object>(stored: Typed, answer?: unknown) {
   const controls = useTyped(() => stored);
-  useEffect(() => controls.follow(stored), [JSON.stringify(stored)]);
+  useEffect(() => controls.follow(stored), [JSON.stringify(stored), answer]);
   return controls;
 }
 
