@@ -55,6 +55,8 @@ const SITE: [strategy: string, slug: string, parameters: Json][] = [
     {
       meter: value('battery', 'grid_total_power'),
       limit_w: 10_000,
+      // Without a margin the allowed power does not depend on how much of the quarter of an hour is left.
+      margin: 0,
       battery: limit('battery'),
       release: mode('battery', 'self_consumption'),
     },
