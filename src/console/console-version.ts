@@ -14,7 +14,7 @@ export async function lookForNewConsole(): Promise<void> {
   isOther = !page.includes(own);
 }
 
-// The page stays where the user was asked and chose to stay.
+// A user who chose to stay on a page with input has not changed the route, and keeps it.
 route.subscribe(() => {
   if (isOther) location.reload();
 });

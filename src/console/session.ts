@@ -18,7 +18,7 @@ export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
 
-/** Status of a proxy that answers in place of the gateway while that is unreachable. */
+/** The answer of a proxy in place of the gateway, in words, while that is unreachable. */
 export const answeredByProxy = signal<string | undefined>(undefined);
 
 /** Fault of the page before it could send a request. */

@@ -22,6 +22,7 @@ export type DurationMs = Time<'DurationMs'>;
 export type DurationS = Time<'DurationS'>;
 
 /** A day of UTC. */
+export const MINUTE_S: DurationS = 60;
 export const DAY_S: DurationS = 86_400;
 
 /** The type of a limit by its name: limits of time are durations, except the end of time. */

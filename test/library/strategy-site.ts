@@ -294,7 +294,7 @@ export class SimulatedSite {
       deviceId,
       part: (output ?? '') as string,
       name,
-      others: Object.values(commands as Record<string, string>),
+      commands: Object.values(commands as Record<string, string>),
       arguments: given ?? undefined,
       safe: { name: command, arguments: safeArguments },
       min: (min ?? {}) as Bounds,

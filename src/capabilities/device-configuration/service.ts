@@ -257,7 +257,7 @@ export class DeviceConfiguration {
   }
 }
 
-/** Least role for a group; VENDOR for a group that is not declared. */
+/** Least role for a group; SYSTEM, which nobody has, for one that is not declared. */
 function requiredRole(manifest: CompiledManifest, group: string): Role {
   return roleNeededFor(groupOf(manifest, group)?.access_level ?? '');
 }

@@ -51,13 +51,14 @@ export const toWire = (document: StoredDocument): DocumentOnWire => ({
 
 /** Saved and never opened as a page of the gateway, whatever it holds. */
 export function contentHeaders({ name, mediaType, sizeBytes }: StoredDocument): Record<string, string> {
-  const fileName = encodeURIComponent(fileNameOf(name, mediaType)).replace(
+  const file = fileNameOf(name, mediaType);
+  const encoded = encodeURIComponent(file).replace(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return {
     'content-type': mediaType === 'text/plain' ? 'text/plain; charset=utf-8' : mediaType,
-    'content-disposition': `attachment; filename="${fileNameOf('document', mediaType)}"; filename*=UTF-8''${fileName}`,
+    'content-disposition': `attachment; filename="${file.replaceAll(/[^\w. -]/g, '_')}"; filename*=UTF-8''${encoded}`,
     'content-length': String(sizeBytes),
     'cache-control': 'no-store',
   };

@@ -106,8 +106,8 @@ export class Arbiter {
 
   /** @throws OutputLimitError, and what `keep` throws */
   request(request: OutputRequest): RequestAnswer {
-    const { name, others, rule, safe, validMs } = request;
-    const output = this.#outputOf(request, [name, ...(safe ? [safe.name] : []), ...others]);
+    const { name, commands, rule, safe, validMs } = request;
+    const output = this.#outputOf(request, [name, ...(safe ? [safe.name] : []), ...commands]);
     const former = output.requests.get(rule.id);
     const sequence = former?.sequence ?? ++this.#sequence;
     const { clock } = this.#options;

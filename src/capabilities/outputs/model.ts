@@ -31,7 +31,7 @@ export interface OutputRequest {
   readonly part: string;
   readonly name: string;
   /** Further commands of the output that its rule may ask for. */
-  readonly others: readonly string[];
+  readonly commands: readonly string[];
   /** Undefined: it asks for no value and only limits those of others. */
   readonly arguments: Arguments | undefined;
   /** Command that holds when no rule asks any more; given with arguments. */

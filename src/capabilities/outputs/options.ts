@@ -59,7 +59,7 @@ export function judgedRequest(
     deviceId: device.id,
     part: partOf(options['output']),
     name: command.name,
-    others: namesIn(options).map((other) => declaredName(devices, device, other)),
+    commands: namesIn(options).map((other) => declaredName(devices, device, other)),
     arguments: asked ? asked.arguments : undefined,
     safe: asked && safe ? judge(safe) : undefined,
     min: rounded(min, Math.ceil),

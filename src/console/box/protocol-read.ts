@@ -79,7 +79,7 @@ export async function readProtocol(onProgress: (read: number, all: number) => vo
       callFor<BackupPlan>('backup_plan', 'GET', '/v3/backup/plan'),
       may('INSTALLER') ? callFor<User[]>('users', 'GET', '/v3/auth/users') : undefined,
     ]);
-  // Modules come before the devices that they carry.
+  // Devices come first: the box and its modules end the list.
   const devices = [...found.filter((one) => !isOfBox(one)), ...found.filter(isOfBox)];
   askManifests(devices);
   const manifests = await Promise.all(

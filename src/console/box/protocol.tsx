@@ -133,7 +133,7 @@ function DeviceCard({ one }: { one: ProtocolDevice }) {
       {device.notes && (
         <>
           <h3>{say.documents.notes}</h3>
-          <p style={{ whiteSpace: 'pre-wrap' }}>{device.notes}</p>
+          <p class="notes">{device.notes}</p>
         </>
       )}
       <Part title={say.protocol.settings} lines={one.settings} />

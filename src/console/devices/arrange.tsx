@@ -4,7 +4,9 @@ import { call, path } from '../api.ts';
 import { deviceIds, liveDevices, loadDevices, type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../translated-manifest.ts';
 import { Card, Empty, ErrorNotice, Loading, PageHead, useAction } from '../ui.tsx';
+import { adoptStyles } from '../ui/late-styles.ts';
 import { say } from '../words/later.ts';
+import styles from './arrange.css' with { type: 'text' };
 import { RoomInput } from './room-field.tsx';
 import { roomOf } from './rooms.tsx';
 
@@ -12,7 +14,7 @@ const BACK = { href: '#/', text: say.frame.overview };
 
 type Way = 'up' | 'down';
 
-const ROOM = { flex: '1 1 8rem', width: 'auto', minWidth: '0', maxWidth: '16rem' };
+adoptStyles(styles);
 
 export function ArrangePage() {
   void statusVersion.value;
@@ -114,7 +116,6 @@ function Row({
         onChange={() => void saving.start()}
         placeholder={say.devices.room}
         aria-label={say.arranging.roomOf(name)}
-        style={ROOM}
       />
       <div class="actions">
         {button('up', isFirst, '↑', say.arranging.up(name))}

@@ -19,27 +19,15 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
+import { adoptStyles } from '../ui/late-styles.ts';
 import { useTypedOver } from '../ui/typed.ts';
 import { say } from '../words/later.ts';
+import styles from './documents.css' with { type: 'text' };
 import { shrunk } from './shrink.ts';
 
 const NOTES_MAX = 4_000;
 
-// Rules of this page alone, which the overview need not load.
-const PHOTOS = {
-  display: 'flex',
-  flexWrap: 'wrap',
-  gap: '12px',
-  margin: '0 0 12px',
-  padding: '0',
-  listStyle: 'none',
-};
-const PHOTO = { width: '9rem' };
-const THUMBNAIL = { width: '100%', padding: '0', overflow: 'hidden', border: '0', borderRadius: '12px' };
-const IN_THUMBNAIL = { display: 'block', width: '100%', aspectRatio: '4 / 3', objectFit: 'cover' };
-const WHOLE = { maxWidth: '100%', maxHeight: '70vh' };
-const LINES = { margin: '0', overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' };
-const NAME = { overflowWrap: 'anywhere' };
+adoptStyles(styles);
 
 export function DocumentsTab({ live }: { live: LiveDevice }) {
   const { device } = useDevice(live);
@@ -67,7 +55,7 @@ function Notes({ device }: { device: Device }) {
         {before.notes === '' ? (
           <p class="hint">{say.documents.noNotes}</p>
         ) : (
-          <p style={LINES}>{before.notes}</p>
+          <p class="notes">{before.notes}</p>
         )}
       </Card>
     );
@@ -112,7 +100,7 @@ function Documents({ device }: { device: Device }) {
       <Awaited answer={answer} error={error} />
       {answer?.length === 0 && <p class="hint">{say.documents.none}</p>}
       {photos.length > 0 && (
-        <ul style={PHOTOS}>
+        <ul class="photos">
           {photos.map((one) => (
             <Photo key={one.id} photo={one} />
           ))}
@@ -143,22 +131,19 @@ function Documents({ device }: { device: Device }) {
 function Photo({ photo }: { photo: DeviceDocument }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <li style={PHOTO}>
+    <li>
       <button
         type="button"
         class="photo"
-        style={THUMBNAIL}
         aria-label={say.documents.show(photo.name)}
         onClick={() => setOpen(true)}
       >
-        <img style={IN_THUMBNAIL} src={contentOf(photo)} alt="" loading="lazy" />
+        <img src={contentOf(photo)} alt="" loading="lazy" />
       </button>
-      <small dir="auto" style={NAME}>
-        {photo.name}
-      </small>
+      <small dir="auto">{photo.name}</small>
       {isOpen && (
         <Dialog title={photo.name} onClose={() => setOpen(false)}>
-          <img class="whole-photo" style={WHOLE} src={contentOf(photo)} alt={photo.name} />
+          <img class="whole-photo" src={contentOf(photo)} alt={photo.name} />
           <p class="hint">{momentText(photo.created_at)}</p>
           <div class="actions end">
             <a class="button" href={contentOf(photo)} download>

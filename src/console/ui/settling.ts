@@ -26,7 +26,7 @@ class Holds {
     };
   }
 
-  /** Draws again what was added meanwhile. */
+  /** Looks after the next drawing, which may have added holds, whether there are none. */
   look(): void {
     requestAnimationFrame(() => setTimeout(() => this.#count === 0 && this.#onFree()));
   }

@@ -101,7 +101,7 @@ export class SilentUnits {
     unit.silences = 0;
   }
 
-  /** The unit did not answer, or a gateway reports so; other requests were held back for `heldMs`. */
+  /** The unit did not answer, or a gateway reports so; it kept others from the line for `heldMs`. */
   silent(unitId: number, heldMs: DurationMs, nowMs: MonotonicMs, fault: ModbusFault): void {
     const unit = this.#unitOf(unitId);
     // A gateway may still wait for the unit before, which it works off first.

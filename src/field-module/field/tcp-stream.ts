@@ -132,7 +132,7 @@ export class TcpStream {
     return taken;
   }
 
-  /** Drops the rest of a line that never ended. */
+  /** Why the connection ended, once; an unfinished line is dropped with it. */
   #takeEnd(): string | undefined {
     const ended = this.#ended;
     if (ended !== undefined) this.#bytes = Buffer.alloc(0);

@@ -98,8 +98,8 @@ export function unusedName(dataDir: string, head: string, wallMs: EpochMs): stri
 }
 
 /**
- * True: the data is another one now; what was there is kept beside it. @throws what the disk refuses, as long as it is worth another start, or as long as it
- * does not let what was taken over go back
+ * Puts a prepared restore in place, and keeps the former data beside it; false when there was none, or it was given up.
+ * @throws Error of the disk while another start may succeed, or while the former data cannot be put back
  */
 export function applyRestore(options: Options, rename: Rename = renameSync): boolean {
   const { dataDir, log } = options;

@@ -285,7 +285,7 @@ function leadsNowhere(path: string): boolean {
   return above !== path && leadsNowhere(above);
 }
 
-/** The kind of file at the path; `absent`, or the error of the system. */
+/** What the system says of the path: its facts, that it is absent, or `untold` for any other error. */
 function look(by: (path: string) => Stats, path: string): Stats | 'absent' | 'untold' {
   try {
     return by(path);

@@ -7,6 +7,7 @@ import { addressKey } from '../../lib/address.ts';
 import { gatewayError, insufficientRole, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
+import { MINUTE_S } from '../../lib/time.ts';
 import { Rates } from '../../lib/token-bucket.ts';
 import type { Clock } from '../clock/index.ts';
 import { Call } from './call.ts';
@@ -203,7 +204,6 @@ function resolveParams(
 // authentications and anonymous calls per address. Exact on the clock of the gateway. A legitimate token is never
 // refused because of somebody else's failures.
 
-const MINUTE_S = 60;
 /** Rates of one token that all tokens of a person have together. */
 const TOKENS_TOGETHER = 2;
 

@@ -162,7 +162,7 @@ function copying(local: number): Buffer {
   return Buffer.from([OP.localTee, ...length, OP.globalGet, FUEL, ...steps, OP.subtract, OP.globalSet, FUEL]);
 }
 
-/** Passes the operands of one instruction; for 5.4 only the first. */
+/** Reads past the operands of one instruction (section 5.4); returns the sub-opcode of an instruction that has one. */
 function passOperands(reader: Reader, opcode: number): number {
   if ((opcode >= 0x02 && opcode <= 0x04) || opcode === 0x0c || opcode === 0x0d || opcode === 0x10)
     return reader.number();

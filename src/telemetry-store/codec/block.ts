@@ -1,5 +1,6 @@
 /** A sealed block: the samples of one series within one day, compressed. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
+import { MINUTE_S } from '../../lib/time.ts';
 import { decodeSealed, encodeSealed, readTexts, writeTexts } from './block-parts.ts';
 import { type ByteReader, ByteWriter } from './byte-writer.ts';
 import { readIntegerColumn, writeIntegerColumn } from './integer-column.ts';
@@ -9,8 +10,6 @@ import type { Samples } from './samples.ts';
 
 const VERSION = 0xb1;
 const SAMPLES_MAX = 0x1000000;
-/** Seconds of a cell of a part. */
-const MINUTE_S = 60;
 /** M: cells of fewer samples are hardly shorter than the samples, and hardly faster to read. */
 const SAMPLES_PER_CELL = 16;
 

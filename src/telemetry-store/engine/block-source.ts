@@ -1,5 +1,5 @@
 /** Reads samples from where they are: day blocks, parts, the head that is being sealed, the open head. */
-import { DAY_S, type DurationS, type EpochS } from '../../lib/time.ts';
+import { DAY_S, type DurationS, type EpochS, MINUTE_S } from '../../lib/time.ts';
 import { decodeBlock, decodePartCells } from '../codec/block.ts';
 import { hasCells } from '../codec/block-parts.ts';
 import type { Resolution } from './block-store.ts';
@@ -12,8 +12,6 @@ import { Samples } from '../codec/samples.ts';
 import type { StoredSample, StoredValue } from '../codec/series.ts';
 
 const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
-/** Seconds of a cell of a part. */
-const MINUTE_S = 60;
 
 /** The data that is not in day blocks, and what one query remembers. */
 interface RecentData {

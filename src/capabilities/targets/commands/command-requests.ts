@@ -20,7 +20,7 @@ import {
 import { parseWritableJson } from '../../../lib/json.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import { defined } from '../../../lib/members.ts';
-import { type EpochMs, formatTimestamp } from '../../../lib/time.ts';
+import { type EpochMs, formatTimestamp, MINUTE_S } from '../../../lib/time.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import { parseBody, shape, statusOf } from '../../../platform/http/index.ts';
 import { type Execution, executionToWire } from '../../commands/index.ts';
@@ -44,7 +44,6 @@ type RefusedRequest = Partial<Pick<TargetRequest, 'device' | 'name'>> & { id: st
 const hasEnded = (execution: Execution | undefined): boolean =>
   !execution || !['NEW', 'IN_PROGRESS'].includes(execution.state);
 
-const MINUTE_S = 60;
 const DAY_H = 24;
 
 export class CommandRequests {
