@@ -129,7 +129,7 @@ function killedHolder(holderFile: string): KilledHolder | undefined {
   return { hasServed: text.includes(SERVES), isOfThisBoot: text.endsWith(`\n${bootId()}\n`) };
 }
 
-/** Undefined whatever the reason: nothing rests on it. */
+/** Undefined when it is missing or cannot be read: a loss after a kill may go unnamed then, and nothing else depends on it. */
 function textOf(holderFile: string): string | undefined {
   try {
     return readPlainFile(holderFile).toString('utf8');
