@@ -36,7 +36,7 @@ describe('the line budgets', () => {
     assert.deepEqual(overBudget(sizes, LINE_BUDGETS), []);
   });
 
-  test('name the room that grew or has no budget', () => {
+  test('the line budgets name the room that grew or has no budget', () => {
     const grown = [
       { path: 'src/platform/clock/a.ts', lines: 60 },
       { path: 'src/platform/clock/inside/b.ts', lines: 50 },
@@ -51,15 +51,15 @@ describe('the line budgets', () => {
 });
 
 describe('the import table', () => {
-  test('forbids nothing that the sources do', () => {
+  test('the import table forbids nothing that the sources do', () => {
     assert.deepEqual(importFaults(sources, TABLE), []);
   });
 
-  test('names exactly the folders that exist, except those visibly still to come', () => {
+  test('the import table names exactly the folders that exist, apart from those listed as planned', () => {
     assert.deepEqual(tableFaults(TABLE, places), []);
   });
 
-  test('lists every folder inside a place whose folders it orders', () => {
+  test('the import table lists every folder of a place whose folders it orders', () => {
     assert.deepEqual(
       folderFaults(
         TABLE,
@@ -69,15 +69,15 @@ describe('the import table', () => {
     );
   });
 
-  test('leaves no ring of imports, not even inside a folder', () => {
+  test('the sources have no import cycle, not even within a folder', () => {
     assert.deepEqual(importRings(sources), []);
   });
 
-  test('leaves no ring of folders inside a capability, a program or a part of the platform', () => {
+  test('the folders of a capability, a program or a part of the platform import each other in no cycle', () => {
     assert.deepEqual(folderRings(sources), []);
   });
 
-  test('the import table has no ring itself', () => {
+  test('the import table itself has no cycle', () => {
     const graph = new Map(TABLE.rows.map((row) => [row.place, row.mayImport]));
     assert.deepEqual(rings(graph), []);
   });
@@ -94,7 +94,7 @@ describe('the import table', () => {
     }
   });
 
-  test('names packages that package.json lists', () => {
+  test('the import table names only packages that package.json lists', () => {
     const { dependencies, devDependencies } = JSON.parse(
       readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'),
     ) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
@@ -231,7 +231,7 @@ describe('the check of imports', () => {
   for (const [title, path, text, fault] of planted)
     test(title, () => assert.deepEqual(faultsOf(path, text), fault === undefined ? [] : [fault]));
 
-  test('finds a ring between two files of one folder, types included', () => {
+  test('the check of imports finds a cycle between two files of one folder, type imports included', () => {
     const ring = [
       parseSource('src/lib/b.ts', "import type { A } from './a.ts';"),
       parseSource('src/lib/a.ts', "export { b } from './b.ts';"),
@@ -240,7 +240,7 @@ describe('the check of imports', () => {
     assert.deepEqual(importRings(ring), ['src/lib/a.ts → src/lib/b.ts → src/lib/a.ts']);
   });
 
-  test('refuses a folder inside a place that its row does not order, and one that is gone', () => {
+  test('the check of imports refuses a folder that its place does not order, and one that does not exist', () => {
     const table: ImportTable = {
       ...TABLE,
       rows: [{ place: 'lib', mayImport: [], folders: ['text', 'time'] }],
@@ -251,7 +251,7 @@ describe('the check of imports', () => {
     ]);
   });
 
-  test('finds a ring of folders whose files make none, but not one with the folder above', () => {
+  test('the check of imports finds a cycle between folders whose files make none, but allows one with the parent folder', () => {
     const parts = [
       parseSource('src/scripting/lua/read/a.ts', "import type { B } from '../write/b.ts';"),
       parseSource(
@@ -266,7 +266,7 @@ describe('the check of imports', () => {
     ]);
   });
 
-  test('refuses a row without a folder, and a folder that is listed as still to come', () => {
+  test('the check of imports refuses a row without a folder, and a planned folder that exists', () => {
     const table: ImportTable = {
       ...TABLE,
       rows: [

@@ -12,7 +12,7 @@ const files = projectFiles(PROJECT_ROOT);
 const project = new Citations(files, (path) => readFileSync(join(PROJECT_ROOT, path), 'utf8'));
 
 describe('the project', () => {
-  test('cites pages and headings that are there, and decisions by their number', () => {
+  test('the project cites existing pages and headings, and decisions by their number', () => {
     const sources = files.filter((path) => /^(?:src|test|scripts)\/.*\.tsx?$/.test(path));
     assert.deepEqual(
       sources.flatMap((path) => project.ofSource(readSource(PROJECT_ROOT, path))),
@@ -36,11 +36,11 @@ describe('the check of citations', () => {
   );
   const faults = (text: string): string[] => planted.ofSource(parseSource('src/lib/planted.ts', text));
 
-  test('follows pages from the root and beside the source, to their headings', () => {
+  test('the check of citations follows pages from the root and beside the source, to their headings', () => {
     assert.deepEqual(faults('/** See docs/one.md, docs/one.md#a-b-c and FORMAT.md. Decision 0025. */'), []);
   });
 
-  test('sees pages that are not there, in comments and in the names of tests', () => {
+  test('the check of citations finds missing pages, in comments and in the names of tests', () => {
     assert.deepEqual(faults('\n// See gone.md.'), [
       'src/lib/planted.ts:2: gone.md leads nowhere: there is no gone.md',
     ]);
@@ -50,7 +50,7 @@ describe('the check of citations', () => {
     assert.deepEqual(faults("const name = 'gone.md';"), []);
   });
 
-  test('sees headings that are not there, or are named in words', () => {
+  test('the check of citations finds missing headings, also those named in words', () => {
     assert.deepEqual(faults('// docs/one.md#b'), [
       'src/lib/planted.ts:1: docs/one.md#b leads nowhere: docs/one.md has no heading #b',
     ]);
@@ -60,13 +60,13 @@ describe('the check of citations', () => {
       ]);
   });
 
-  test('sees decisions that are not there', () => {
+  test('the check of citations finds missing decisions', () => {
     assert.deepEqual(faults('// (decision 6)'), [
       'src/lib/planted.ts:1: there is no docs/decisions/6-…, which "decision 6" stands for',
     ]);
   });
 
-  test('sees links of a page that lead nowhere', () => {
+  test('the check of citations finds broken links of a page', () => {
     assert.deepEqual(planted.ofPage('docs/one.md'), [
       'docs/one.md: two.md leads nowhere: there is no docs/two.md',
       'docs/one.md: #gone leads nowhere: docs/one.md has no heading #gone',
@@ -82,7 +82,7 @@ describe('anchors of headings', () => {
     assert.equal(of('A full disk – what then?'), 'a-full-disk--what-then');
   });
 
-  test('anchors of headings are told apart by a number, and know neither code nor emphasis', () => {
+  test('anchors of equal headings are numbered, and leave out code and emphasis', () => {
     const { headings } = readMarkdown('# `enapter`\n\n## Life\n\n```\n# no heading\n```\n\n## *Life*\n');
     assert.deepEqual(
       headings.map(({ anchor }) => anchor),
@@ -91,7 +91,7 @@ describe('anchors of headings', () => {
   });
 });
 
-test('the page of troubles calls the alerts of the gateway by the names that they are shown with', () => {
+test('the page of troubles names the alerts of the gateway as they are shown', () => {
   const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
   const manifest = read('src/capabilities/blueprints/built-in/blueprints/gateway/manifest.yml');
   const shown = new Set([...manifest.matchAll(/^    display_name: (.+)$/gm)].map(([, name]) => name));

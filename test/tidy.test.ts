@@ -38,7 +38,7 @@ describe('the house', () => {
     assert.deepEqual(orphans(sources, existsSync(join(PROJECT_ROOT, 'src/gateway.ts'))), []);
   });
 
-  test('imports every export somewhere', () => {
+  test('every export is imported somewhere', () => {
     const code = files.filter(({ path }) => /^(?:src|test|scripts)\/.*\.tsx?$/.test(path));
     // Types of the console are made of declarations, which need a name for what a function infers.
     assert.deepEqual(deadExports(code, ['CommandEvents', 'NewStandalone']), []);
@@ -95,7 +95,7 @@ test('docs/security.md names existing tests for each promise', () => {
   assert.deepEqual(promiseFaults(document?.text ?? '', isTest), []);
 });
 
-test('the check of promises sees one without a test, and one whose test went away', () => {
+test('the check of promises finds one without a test, and one whose test is missing', () => {
   const page = (row: string): string =>
     `## What is promised\n\n| Promise | Held by |\n|---|---|\n${row}\n## Next\n`;
   const faults = (row: string): string[] => promiseFaults(page(row), (path) => path === 'test/a.test.ts');
@@ -111,7 +111,7 @@ test('the check of promises sees one without a test, and one whose test went awa
 describe('the check of the house', () => {
   for (const rule of TIDY_RULES) {
     const { path, text, message, right, rightPath = path } = rule.planted;
-    test(`sees a breach of: ${rule.name}`, () => {
+    test(`the check of the house finds a breach of: ${rule.name}`, () => {
       assert.ok(rule.holdsIn(path), path);
       const found = offences([rule], [parseSource(path, text)]);
       assert.deepEqual(
@@ -119,36 +119,36 @@ describe('the check of the house', () => {
         [message],
       );
     });
-    test(`accepts what keeps: ${rule.name}`, () => {
+    test(`the check of the house accepts what keeps: ${rule.name}`, () => {
       assert.ok(rule.holdsIn(rightPath), rightPath);
       assert.deepEqual(offences([rule], [parseSource(rightPath, right)]), []);
     });
   }
 
-  test('names file and line', () => {
+  test('the check of the house names file and line', () => {
     const planted = parseSource('src/lib/planted.ts', '// a\n\nconst at = Date.now();\n');
     assert.deepEqual(offences(TIDY_RULES, [planted]), [
       'src/lib/planted.ts:3: Date.now is refused: use clock.wallMs()',
     ]);
   });
 
-  test('leaves comments, texts and expressions in peace', () => {
+  test('the check of the house ignores comments, texts and expressions', () => {
     const text =
       '// Date.now(), process.env\nconst a = `Date.now() ${b} process.exit()`; const c = /Date.now()/;';
     assert.deepEqual(offences(TIDY_RULES, [parseSource('src/lib/planted.ts', text)]), []);
   });
 
-  test('looks into the expressions of templates', () => {
+  test('the check of the house looks into the expressions of templates', () => {
     const text = 'const a = `${[{ b: Date.now() }]} and ${`${process.env}`}`;';
     assert.equal(offences(TIDY_RULES, [parseSource('src/lib/planted.ts', text)]).length, 2);
   });
 
-  test('looks on behind the ends of elements', () => {
+  test('the check of the house continues behind the ends of elements', () => {
     const text = 'const a = <p title={b}><i class={c} /></p>;\nconst at = <p>{Date.now()}</p>;';
     assert.equal(offences(TIDY_RULES, [parseSource('src/lib/planted.ts', text)]).length, 1);
   });
 
-  test('finds a file that nobody uses, and an index.ts only once everything is wired', () => {
+  test('the check of the house finds an unused file, and an index.ts only once everything is wired', () => {
     const planted = [
       parseSource('src/main.ts', "import './gateway.ts';"),
       parseSource('src/gateway.ts', "import './lib/used.ts';"),
@@ -163,7 +163,7 @@ describe('the check of the house', () => {
     ]);
   });
 
-  test('sees an export that nobody imports, and what is offered without a word', () => {
+  test('the check of the house finds an export that nobody imports, and one without a docstring', () => {
     const planted = [
       parseSource('src/lib/a.ts', 'export const used = 1;\nexport class Dead {}\nexport type Seen = 1;'),
       parseSource('src/lib/index.ts', "export { used as shown, type Seen } from './a.ts';"),
@@ -187,7 +187,7 @@ describe('the check of the house', () => {
     ]);
   });
 
-  test('compares error codes and kinds both ways', () => {
+  test('the check of the house compares error codes and kinds both ways', () => {
     const used = usedCodes([
       parseSource(
         'src/capabilities/site/service.ts',

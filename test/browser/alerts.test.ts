@@ -47,7 +47,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await opened().gateway.ok('OWNER', 'DELETE', `/v3/devices/${deviceId}`);
   };
 
-  test('shows an answer although more has changed meanwhile, and reads that afterwards', async (t) => {
+  test('the page shows an answer although more has changed meanwhile, and reads the rest afterwards', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Storm');
     t.after(() => device.leave());
@@ -83,7 +83,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await remove(device.id);
   });
 
-  test('shows how many more there are, and of one device the worst first', async (t) => {
+  test('the page shows how many more alerts there are, and the worst of each device first', async (t) => {
     const { gateway, page, open } = opened();
     const device = await gateway.provision('Many');
     t.after(() => device.leave());
@@ -143,7 +143,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.match(page.url(), /#\/history\/\d+-\d+\/.*grid_total_power/);
   });
 
-  test('a channel is added and tried without a mouse', async (t) => {
+  test('a channel is added and tried by keyboard', async (t) => {
     const { page, open } = opened();
     const receiver = await startPostServer(t);
     await open('#/alerts/notifications');
@@ -165,7 +165,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
   });
 
-  test('alerts in a browser can be left while their stream is opening', async (t) => {
+  test('the alerts page can be left while its stream is opening', async (t) => {
     const { gateway, browser } = opened();
     const origin = await slowToOpen(t, gateway.origin, '/v3/alerts');
     const page = await browser.newPage();
@@ -196,7 +196,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
-  test('runs without a complaint of the page', () => {
+  test('the alerts page logs no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !removed.some((id) => text.includes(id))),
       [],

@@ -12,7 +12,7 @@ import { CONSOLE_DIR, PASSWORD } from './support.ts';
 const MEASURED_MS = 11_000;
 
 describe('a clock that is not set', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
-  test('a clock that is not set is named where charts and energy would be empty for no other reason', async (t) => {
+  test('a clock that is not set is named where charts and energy would otherwise be empty without a reason', async (t) => {
     const clock = new TestClock(60_000);
     const gateway = await startTestGateway(t, { clock, consoleDir: CONSOLE_DIR });
     await clock.advance(MEASURED_MS);

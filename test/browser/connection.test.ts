@@ -16,7 +16,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     return played.environment;
   });
 
-  test('the connection of a device is asked once the device is made, and cannot be tested before an address is typed', async () => {
+  test('the connection form opens once the device is made, and cannot be tested before an address is typed', async () => {
     const { page, open, gateway } = opened();
     const zip = await zipOf(sampleBlueprint('modbus-inverter'));
     await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
@@ -29,7 +29,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     assert.equal(await page.getByRole('button', { name: 'Test connection' }).isDisabled(), true);
   });
 
-  test('the connection of a device is tested as it is typed, and what is wrong stands in a sentence', async () => {
+  test('the connection is tested while it is typed, and a fault is explained in a sentence', async () => {
     const { page } = opened();
     await page.fill('[name=address]', 'tcp://127.0.0.1:1');
     await page.getByRole('button', { name: 'Test connection' }).click();
@@ -41,7 +41,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     assert.equal(await page.getByText('cannot be reached').count(), 0);
   });
 
-  test('the connection of a device is found among the devices that are there, and nothing that was typed is lost', async () => {
+  test('the connection is proposed from the devices found, and nothing typed is lost', async () => {
     const { page } = opened();
     await page.fill('[name=meter_unit_id]', '77');
     await page.getByText('Find devices', { exact: true }).click();
@@ -62,7 +62,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
       .waitFor();
   });
 
-  test('the connection of a device is looked for no longer when one stops, and what was found stays', async () => {
+  test('the search for a connection ends when it is stopped, and keeps its results', async () => {
     const { page, gateway } = opened();
     await page.fill('[name=last_unit]', '200');
     await page.getByRole('button', { name: 'Search' }).click();
@@ -76,7 +76,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     );
   });
 
-  test('tells how to connect a second box by the package and from the sources', async () => {
+  test('the page tells how to connect a second box by the package and from the sources', async () => {
     const { page, open } = opened();
     await open('#/add/module');
     await page.fill('[name=name]', 'Barn');
@@ -89,7 +89,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     await picture(page, 'module-connection');
   });
 
-  test('looks for a silent script at its module and in its log', async () => {
+  test('the page points to the module and the log when a script is silent', async () => {
     const { page, open, gateway } = opened();
     const { blueprints } = await gateway.ok('OWNER', 'GET', '/v3/blueprints');
     const blueprint = (blueprints as { id: string; display_name: string }[]).find(
@@ -108,7 +108,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
   });
 
   test(
-    'the connection of a device on a serial line is looked for where the lines of the box are',
+    'the connection on a serial line is searched on the box that has the lines',
     { skip: NO_SERIAL_LINE },
     async () => {
       const { page, open, complaints } = opened();

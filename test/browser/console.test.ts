@@ -63,7 +63,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   };
 
-  test('the console in a browser is small at first view, and loads charts, the editor and German on demand', () => {
+  test('the first load is small; charts, the editor and German load on demand', () => {
     const first = files.filter(({ isFirst }) => isFirst);
     const sizeBytes = first.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
     assert.ok(sizeBytes < FIRST_VIEW_BYTES_MAX, `${sizeBytes} bytes compressed`);
@@ -74,7 +74,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       );
   });
 
-  test('shows the sentence of the gateway for a wrong claim code', async () => {
+  test('a wrong claim code shows the sentence of the gateway', async () => {
     await page.goto(gateway.origin);
     await says('Claim this gateway');
     await page.fill('[name=claim_code]', 'AAAA-BBBB-CCCC');
@@ -85,7 +85,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     assert.match(await page.getByRole('alert').innerText(), /claim code/i);
   });
 
-  test('claims the gateway by keyboard alone, and says what to do next', async () => {
+  test('the gateway is claimed by keyboard alone, and the page says what to do next', async () => {
     const keyboard = keyboardOf(page);
     const code = readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim();
     await keyboard.write('[name=claim_code]', code);
@@ -93,7 +93,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('No devices yet');
   });
 
-  test('keeps the login from scripts, logs out, and in again', async () => {
+  test('the login is hidden from scripts; logging out and in again works', async () => {
     assert.equal(await page.evaluate('document.cookie'), '');
     await page.getByRole('button', { name: 'Log out' }).click();
     await says('Forgot your password?');
@@ -105,7 +105,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('No devices yet');
   });
 
-  test('makes a token that is shown once, ends it, and shows both as activity', async () => {
+  test('a token is made and shown once, and ended; both stand in the activity', async () => {
     await open('#/access');
     await page.getByRole('button', { name: 'New token…' }).click();
     await page.fill('[name=name]', 'dashboard');
@@ -120,7 +120,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('No devices yet');
   });
 
-  test('provisions a device by keyboard alone, and hands its credentials over once', async () => {
+  test('a device is provisioned by keyboard alone, and its credentials are shown once', async () => {
     const keyboard = keyboardOf(page);
     await keyboard.choose('a', 'Add device');
     await page.getByRole('button', { name: /^Battery Inverter/ }).waitFor();
@@ -147,7 +147,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('No data yet');
   });
 
-  test('shows the device come alive, with its values and alerts', async () => {
+  test('a new device comes ONLINE on its page, with values and alerts', async () => {
     await open('#/');
     const card = page.locator('[data-device=battery-1]');
     await card.getByText('OFFLINE').waitFor();
@@ -162,7 +162,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await until(async () => (await card.getByText('Battery Low').count()) === 0);
   });
 
-  test('the console in a browser never shows an old value as a fresh one', async () => {
+  test('an old value is never shown as a fresh one', async () => {
     const soc = page.locator('[data-device=battery-1] dd .value').first();
     assert.equal(await soc.locator('em').count(), 0);
     // Late data of a device that was cut off: measured before what is known.
@@ -177,7 +177,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     assert.match((await old.getAttribute('class')) ?? '', /stale/);
   });
 
-  test('runs a command that asks for confirmation by keyboard alone, and shows its log', async () => {
+  test('a command that asks for confirmation runs by keyboard alone, and its log is shown', async () => {
     const keyboard = keyboardOf(page);
     device.onRequest = (request) =>
       void (async () => {
@@ -200,7 +200,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     );
   });
 
-  test('makes the form of a command from the manifest and refuses what is no value', async () => {
+  test('the form of a command comes from the manifest and refuses invalid values', async () => {
     await page.getByRole('button', { name: 'Close' }).click();
     await page.locator('[data-command=set_mode]').click();
     const dialog = page.getByRole('dialog');
@@ -215,7 +215,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=executions]').getByText('Set Operating Mode').waitFor();
   });
 
-  test('shows logs as they arrive, by severity', async () => {
+  test('logs appear as they arrive, filtered by severity', async () => {
     await device.log('before the page', { severity: 'warning', persist: true });
     await open('#/devices/battery-1/logs');
     await says('before the page');
@@ -226,7 +226,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('before the page');
   });
 
-  test('draws a chart', async () => {
+  test('the history page draws a chart', async () => {
     await open('#/devices/battery-1/chart');
     await page.locator('[data-test=chart] canvas').waitFor();
     await page.getByRole('button', { name: 'Day' }).click();
@@ -236,7 +236,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('.series-chip .now', { hasText: /^\d.* %$/ }).waitFor();
   });
 
-  test('saves a configuration group and shows what the gateway refuses', async () => {
+  test('a configuration group is saved, and the reason of a refusal is shown', async () => {
     await open('#/devices/battery-1/configuration');
     const address = page.locator('[name=address]');
     await address.fill('not a connection');
@@ -251,7 +251,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     assert.deepEqual(configuration, { address: 'modbus+tcp://10.0.0.5:502' });
   });
 
-  test('lists everything that is wrong with a blueprint', async () => {
+  test('the upload of a blueprint lists all of its problems', async () => {
     await open('#/blueprints');
     await page.setInputFiles('input[type=file]', {
       name: 'broken.zip',
@@ -262,7 +262,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     assert.match(await page.getByRole('alert').innerText(), /zip/);
   });
 
-  test('makes a rule, and shows what it logs', async () => {
+  test('a rule is made, and its log entries are shown', async () => {
     await open('#/rules');
     await says('No rules yet');
     await page.getByRole('link', { name: 'New rule' }).click();
@@ -288,7 +288,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('Disabled');
   });
 
-  test('saves a backup that its password opens', async () => {
+  test('a backup is saved, and its password opens it', async () => {
     await open('#/system/backup');
     await page.fill('[name=backup_password]', 'one for the backup');
     await page.fill('[name=backup_repeated]', 'another one');
@@ -306,7 +306,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('the console in a browser is usable on a phone: nothing sticks out at the side', async () => {
+  test('the console fits a phone: nothing sticks out at the side', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     for (const hash of [
       '#/',
@@ -336,7 +336,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     }
   });
 
-  test('deletes the device, and says when the gateway is gone', async () => {
+  test('a device is deleted, and the page says when the gateway is gone', async () => {
     await page.setViewportSize({ width: 1_280, height: 800 });
     await open('#/devices/battery-1/settings');
     await page.getByRole('button', { name: 'Delete…' }).click();
@@ -347,7 +347,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await gateway.restart();
   });
 
-  test('asks for a login again when the login was ended from elsewhere', async () => {
+  test('the login is asked for again when it was ended from elsewhere', async () => {
     // The gateway has another port after its restart.
     await page.goto(gateway.origin);
     await says('No devices yet');
@@ -358,7 +358,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await says('Forgot your password?');
   });
 
-  test('takes a line on which nothing comes for a lost one, and connects again', async () => {
+  test('a connection without any message counts as lost and is opened again', async () => {
     const other = await browser.newPage();
     other.setDefaultTimeout(10_000);
     await other.clock.install();

@@ -54,7 +54,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     return String(id);
   };
 
-  test('shows commands for daily use as controls, which send what they are set to', async () => {
+  test('commands for daily use are controls that send the value they are set to', async () => {
     const { gateway, page } = opened();
     device = await gateway.provision('Wallbox yard');
     const address = `/v3/devices/${device.id}/assign_blueprint`;
@@ -77,7 +77,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await picture(page, 'overview-controls');
   });
 
-  test('sends a slider once, when it is let go', async () => {
+  test('a slider sends once, when it is released', async () => {
     const { page } = opened();
     device.requests.length = 0;
     const slider = page.getByRole('slider', { name: 'Set Current Limit' });
@@ -88,7 +88,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     assert.deepEqual(device.requests[0]?.arguments, { current: 12 });
   });
 
-  test('asks before a command that has to be confirmed', async () => {
+  test('a command that has to be confirmed asks first', async () => {
     const { page } = opened();
     device.requests.length = 0;
     await page.getByRole('button', { name: 'Stop Charging…' }).click();
@@ -100,13 +100,13 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await until(() => device.requests.some(({ name }) => name === 'stop_charging'));
   });
 
-  test('shows devices by their role, each with the value that says most of it', async () => {
+  test('devices stand by their role, each with its main value', async () => {
     const { page } = opened();
     const row = page.locator('[data-device=wallbox-yard]');
     assert.equal(await row.locator('.first-value .value').innerText(), '3.60 kW');
   });
 
-  test('shows on the page of a device its main value, its day and its controls, and settings apart', async () => {
+  test('the page of a device shows its main value, its day and its controls, apart from its settings', async () => {
     const { page } = opened();
     await visit(page, '#/devices/wallbox-yard/values');
     const hero = page.locator('.hero.ev_charger');
@@ -117,7 +117,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await picture(page, 'device');
   });
 
-  test('keeps names and values of a device together: no card of values is wider than 420 px', async (t) => {
+  test('cards of values are at most 420 px wide, so that names and values stay together', async (t) => {
     const { page } = opened();
     const before = page.viewportSize();
     t.after(() => before && page.setViewportSize(before));
@@ -130,7 +130,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     }
   });
 
-  test('gives each tab of a device a title of its own, and corrects an address that names none', async () => {
+  test('each tab of a device has a title of its own, and an address without a valid tab is corrected', async () => {
     const { page } = opened();
     await visit(page, '#/devices/wallbox-yard/chart');
     await until(async () => (await page.title()).startsWith('Wallbox yard – Chart · '));
@@ -146,7 +146,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     }
   });
 
-  test('shows a chart of a calendar day on a phone in a page of 900 px, and in the full screen', async (t) => {
+  test('a chart of a calendar day fits a page of 900 px on a phone, and the full screen', async (t) => {
     const { page } = opened();
     const before = page.viewportSize();
     t.after(() => before && page.setViewportSize(before));
@@ -171,7 +171,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.locator('.chart-page:not(.full)').waitFor();
   });
 
-  test('hides a line by its chip and takes it out, and tells the values at the cursor', async () => {
+  test('a chip hides a line or removes it, and the cursor shows values', async () => {
     const { page } = opened();
     const series = ['charge_power', 'current_limit'].map((name) => `${device.id}.${name}`).join('~');
     await visit(page, `#/history/hour/${series}`);
@@ -193,7 +193,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     assert.match(page.url(), /hour\/[^~]+\.current_limit$/);
   });
 
-  test('tells equal blueprints apart, shows what is in one, and deletes what no device has', async () => {
+  test('equal blueprints are told apart, their content is shown, and unused ones are deleted', async () => {
     const { page } = opened();
     await upload();
     await visit(page, '#/blueprints');
@@ -209,7 +209,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await second?.waitFor({ state: 'detached' });
   });
 
-  test('takes a file that is dropped beside its place, and never leaves the page for one', async () => {
+  test('a file dropped beside the drop area is taken, and the page stays', async () => {
     const { page } = opened();
     const drop = (selector: string): Promise<unknown> =>
       page.evaluate(`(() => {
@@ -225,7 +225,7 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     assert.equal(await drop('h1'), true);
   });
 
-  test('causes no error line in the browser by a login, or by deleting a device', async (t) => {
+  test('a login and the deletion of a device log no error in the browser', async (t) => {
     let complaints: string[] = [];
     const page = await openAnother(t, opened(), {
       prepare: (one) => {

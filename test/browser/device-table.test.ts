@@ -18,7 +18,7 @@ describe('the table of devices', { skip: findBrowser() === undefined && NO_BROWS
       await opened().gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
   });
 
-  test('the table of devices is where the number of offline devices leads', async () => {
+  test('the number of offline devices leads to their table', async () => {
     const { page } = opened();
     await visit(page, '#/');
     await page.getByRole('link', { name: `${METERS + 1} devices are offline` }).click();
@@ -28,7 +28,7 @@ describe('the table of devices', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByLabel('Status').selectOption('');
   });
 
-  test('shows the beginning of a long name that is read from right to left', async () => {
+  test('the table shows the beginning of a long name written from right to left', async () => {
     const { page } = opened();
     await visit(page, '#/');
     await page.getByLabel('Find a device').fill('مضخة');
@@ -48,7 +48,7 @@ describe('the table of devices', { skip: findBrowser() === undefined && NO_BROWS
     [1_440, false, 36],
     [1_440, true, 48],
   ] as const)
-    test(`shows a whole value in ${rowPx} px rows at ${width} px ${hasTouch ? 'for a finger' : 'with a mouse'}`, async (t) => {
+    test(`the table shows whole values in ${rowPx} px rows at ${width} px ${hasTouch ? 'for a finger' : 'with a mouse'}`, async (t) => {
       const { browser, gateway } = opened();
       const device = await gateway.provision(`Battery ${width} ${hasTouch ? 'finger' : 'mouse'}`);
       t.after(() => device.leave());

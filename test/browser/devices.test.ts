@@ -16,7 +16,7 @@ const MANY = 60;
 describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('tells a new owner the first steps, and which are done', async () => {
+  test('a new owner sees the first steps and which of them are done', async () => {
     const { page } = opened();
     const steps = page.locator('[data-test=first-steps]');
     await steps.getByText(/^First steps: \d of 7 done$/).waitFor();
@@ -37,7 +37,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await until(async () => (await page.title()) === 'Site · Hillside');
   });
 
-  test('a blueprint is found by its name, dropped as a zip, or knowingly left out', async () => {
+  test('a blueprint is found by its name, uploaded by dropping a zip, or skipped', async () => {
     const { page, open } = opened();
     await open('#/add');
     await page.getByLabel('Find a blueprint').fill('no such thing');
@@ -66,7 +66,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByRole('button', { name: 'Another blueprint' }).click();
   });
 
-  test('devices in a browser keep typed text while another page is open', async () => {
+  test('typed text stays in the form while another page is open', async () => {
     const { page, open } = opened();
     await page.getByRole('button', { name: /^Battery Inverter/ }).click();
     await page.fill('[name=name]', 'Cellar battery');
@@ -76,7 +76,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await until(async () => (await page.inputValue('[name=name]')) === 'Cellar battery');
   });
 
-  test('waits with one for the first message, and says when the device is there', async () => {
+  test('the page waits for the first message of a device and says when it arrives', async () => {
     const { page, gateway } = opened();
     await page.getByLabel('Protocol').selectOption('MQTT');
     await page.getByRole('button', { name: 'Add device' }).click();
@@ -161,7 +161,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await live.leave();
   });
 
-  test('coming back, a page is scrolled as it was', async () => {
+  test('a page is scrolled as before when one comes back to it', async () => {
     const { page, open } = opened();
     await open('#/');
     await page.locator('.device-table').waitFor();
@@ -177,7 +177,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await until(async () => Boolean(await page.evaluate('Math.abs(scrollY - leftAtPx) < 2')));
   });
 
-  test('devices in a browser hears of the device alone that is looked at, of none beside a chart, and of all again elsewhere', async () => {
+  test('the live stream carries only what the page shows: one device, none beside a chart, all elsewhere', async () => {
     const { page, open, gateway } = opened();
     const device = await gateway.provision('Looked at');
     await device.connect();
@@ -199,7 +199,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await device.leave();
   });
 
-  test('says how the box is and what it keeps, and takes a serial line and a contact of the board', async () => {
+  test('the system page shows the state of the box and its storage, and adds a serial line and a contact', async () => {
     const { page, open } = opened();
     await open('#/system');
     await page.locator('[data-test=condition]').waitFor();
@@ -233,7 +233,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await picture(page, 'ports');
   });
 
-  test('a plan of backups is made, tried at once, and tells the last good one or why there is none', async (t) => {
+  test('a backup plan is made, tried at once, and shows the last good backup or the reason why there is none', async (t) => {
     const { page, open } = opened();
     const folder = mkdtempSync(join(tmpdir(), 'gateway-backups-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -277,7 +277,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 
-  test('a target is added and tried, says how far it is behind and why, and is switched off', async (t) => {
+  test('a target is added, tried and switched off, and shows its lag with the reason', async (t) => {
     const { page, open, gateway } = opened();
     const receiver = await startPostServer(t);
     receiver.status = 204;
@@ -314,7 +314,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await live.leave();
   });
 
-  test('shows times where the site is, and says so where the browser is elsewhere', async () => {
+  test('times are shown in the zone of the site, which is named where the browser has another one', async () => {
     const { page, open, gateway } = opened();
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Pacific/Kiritimati' });
     await page.reload();
@@ -332,7 +332,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.reload();
   });
 
-  test('devices in a browser can be installed, and opens while the gateway is away, without any data kept', async () => {
+  test('the console can be installed as an app, opens while the gateway is away, and keeps no data', async () => {
     const { page, gateway } = opened();
     const manifest = (await (await fetch(`${gateway.origin}/manifest.json`)).json()) as {
       icons: { src: string }[];
@@ -354,7 +354,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     );
   });
 
-  test('shows a user of role USER the site, its history and nothing of the installer', async () => {
+  test('a user of role USER sees the site and its history, and nothing of the installer', async () => {
     const { browser, gateway } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
       name: 'tenant',
@@ -384,7 +384,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await context.close();
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the devices pages log no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !/status of 4\d\d/.test(text)),
       [],

@@ -17,7 +17,7 @@ describe('on a disk that takes nothing', { skip: findBrowser() === undefined && 
     handle.close();
   };
 
-  test('an alert that cannot be stored is shown all the same, and all is not well', async () => {
+  test('an alert that cannot be stored is shown, and the summary does not say that all is well', async () => {
     const { gateway, page, says } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -43,7 +43,7 @@ describe('on a disk that takes nothing', { skip: findBrowser() === undefined && 
     await device.leave();
   });
 
-  test('the storage says that nothing is stored, not that old history gives way', async () => {
+  test('the storage page says that nothing is stored, not that old history is removed', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Logger');
     await device.connect();

@@ -51,7 +51,7 @@ describe('documents of a device', { skip: findBrowser() === undefined && NO_BROW
     await visit(page, '#/devices/meter/documents');
   }
 
-  test('documents of a device are kept with a phone: notes, a photo made smaller, a manual, and one deleted after a question', async (t) => {
+  test('documents are kept with a phone: notes, a smaller copy of a photo, a manual, and a deletion that is confirmed', async (t) => {
     const { browser, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Meter' });
     const context = await browser.newContext(PHONE);
@@ -94,7 +94,7 @@ describe('documents of a device', { skip: findBrowser() === undefined && NO_BROW
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
   });
 
-  test('documents of a device can be read, but not changed, by whoever may only read, and stand in the protocol', async (t) => {
+  test('documents can be read but not changed by read-only users, and stand in the commissioning protocol', async (t) => {
     const { browser, gateway, page: ofInstaller } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
       name: 'guest',

@@ -20,7 +20,7 @@ const EMPTY: Readonly<Record<string, readonly [sentence: string, step: string]>>
 describe('pages without content', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('pages without content say what will stand there and offer the first step', async () => {
+  test('empty pages say what will stand there and offer the first step', async () => {
     const { page } = opened();
     for (const [hash, [sentence, step]] of Object.entries(EMPTY)) {
       await visit(page, hash);
@@ -30,7 +30,7 @@ describe('pages without content', { skip: findBrowser() === undefined && NO_BROW
     }
   });
 
-  test('pages without content lead from a first step to its page', async () => {
+  test('empty pages link the first step to its page', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await page.getByRole('link', { name: 'Choose who is notified' }).click();
@@ -40,7 +40,7 @@ describe('pages without content', { skip: findBrowser() === undefined && NO_BROW
     await page.getByRole('link', { name: /^Empty/ }).waitFor();
   });
 
-  test('pages without content say of a device without a past day that its line will follow', async (t) => {
+  test('empty pages say that the line of a device without a past day will follow', async (t) => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Cellar');
     t.after(() => device.leave());
@@ -50,7 +50,7 @@ describe('pages without content', { skip: findBrowser() === undefined && NO_BROW
     await page.locator('.hero').getByText('The line of the last 24 hours').waitFor();
   });
 
-  test('pages without content offer no step that the role may not take', async (t) => {
+  test('empty pages offer no step that the role may not take', async (t) => {
     const { gateway } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
       name: 'rita',

@@ -33,14 +33,14 @@ const sizesOf = (page: Page): Promise<number[]> =>
 describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useNewConsole();
 
-  test('begins at its top after the claim, however far down the button was', async () => {
+  test('the page begins at its top after the claim, wherever the button was', async () => {
     const { page } = opened();
     await page.setViewportSize(ENLARGED);
     await claim(opened());
     assert.equal(await page.evaluate('scrollY'), 0);
   });
 
-  test('an enlarged console is read by scrolling down alone, and all of its text grows with that of the browser', async (t) => {
+  test("the enlarged console needs scrolling down only, and all of its text grows with the browser's", async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -75,7 +75,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
     assert.deepEqual(found, []);
   });
 
-  test('shows as many rows of many devices as there are, however large', async (t) => {
+  test('the enlarged table of many devices shows as many rows as there are', async (t) => {
     const page = await openAnother(t, opened());
     for (let number = 0; number < 60; number++)
       await opened().gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: `Row ${number}` });
@@ -96,7 +96,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
     assert.ok(Math.abs((await bottomPx()) - atEndPx) < 4, `${await bottomPx()} and ${atEndPx}`);
   });
 
-  test('an enlarged console has a menu that scrolls where a screen is wide and low', async (t) => {
+  test('the enlarged menu scrolls on a screen that is wide and low', async (t) => {
     const page = await openAnother(t, opened());
     await page.setViewportSize({ width: 960, height: 400 });
     await visit(page, '#/access');

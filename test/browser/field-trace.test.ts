@@ -15,7 +15,7 @@ describe('the field trace of a device', { skip: findBrowser() === undefined && N
     return played.environment;
   });
 
-  test('starts at its logs, shows requests and answers in hex, stops, and is kept as files', async () => {
+  test('the field trace starts on the logs page, shows requests and answers in hex, stops, and is saved as files', async () => {
     const { page, open, gateway, complaints } = opened();
     const zip = await zipOf(sampleBlueprint('modbus-inverter'));
     const { blueprint } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);

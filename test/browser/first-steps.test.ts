@@ -85,7 +85,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
       .flatMap((row) => row.split(',').slice(1, 2).filter(Boolean).map(Number));
   }
 
-  test('the box is claimed, and says what comes next', async () => {
+  test('the box is claimed, and the page says what comes next', async () => {
     const { page } = opened();
     await page.locator('[name=claim_code]').waitFor();
     await picture('claim');
@@ -171,7 +171,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await frontPicture();
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the first steps log no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !text.includes('Applying inline style')),
       [],

@@ -52,7 +52,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
       `document.querySelector('[data-test=forecast-place]').scrollIntoView({ block: 'center' })`,
     );
 
-  test('the forecast on the overview is absent while nothing of tomorrow is known, and asked for when its place is in sight', async () => {
+  test('the forecast is absent while tomorrow is unknown, and is loaded when it comes into view', async () => {
     const { gateway, page } = opened();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -71,7 +71,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     assert.equal(asked.filter((path) => path === '/v3/site/energy/forecast').length, 1);
   });
 
-  test('says what is expected of tomorrow, and draws it over what came, with a table', async () => {
+  test('the forecast shows what is expected of tomorrow over what was measured, with a table', async () => {
     const { gateway, page } = opened();
     for (const back of [7, 6]) await importHouse(midnightS - back * DAY_S, midnightS - (back - 1) * DAY_S);
     await importHouse(midnightS, Math.floor(Date.now() / 1_000), 0.8);
@@ -114,7 +114,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await sky.leave();
   });
 
-  test('says and draws what a rule plans, and no longer when it is disabled', async () => {
+  test('the plan of a rule is shown in words and drawn, until the rule is disabled', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Store');
     await device.connect();
@@ -160,7 +160,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await picture(page, 'forecast-plan');
   });
 
-  test('the forecast on the overview is in German for whoever reads German, and fits a phone', async (t) => {
+  test('the forecast is shown in German, and fits a phone', async (t) => {
     const { page } = opened();
     t.after(() => page.evaluate("localStorage.removeItem('language')"));
     await page.evaluate("localStorage.setItem('language', 'de')");

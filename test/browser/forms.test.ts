@@ -10,7 +10,7 @@ import { openAnother, useConsole } from './support.ts';
 describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('forms send only changed members of the site', async () => {
+  test('a form of the site sends only changed members', async () => {
     const { gateway, page } = opened();
     const location = { name: 'Hall 2', latitude: 52.5, longitude: 13.4 };
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot', location });
@@ -27,7 +27,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.inputValue('[name=name]'), 'Depot north');
   });
 
-  test('forms call a field that is refused as it is called above its control', async () => {
+  test('a refusal names the field by the label above its control', async () => {
     const { page } = opened();
     await visit(page, '#/site');
     await page.fill('[name=latitude]', '95');
@@ -42,7 +42,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByText('Saved.').waitFor();
   });
 
-  test('forms send only changed members of a device, a target and a channel', async () => {
+  test('forms of a device, a target and a channel send only changed members', async () => {
     const { gateway, page } = opened();
     await gateway.provision('Battery');
     const device = '/v3/devices/battery';
@@ -76,7 +76,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     ]);
   });
 
-  test('forms overwrite changes of the energy sources by others only on a second request', async () => {
+  test('a form of energy sources overwrites changes by others only on a second request', async () => {
     const { gateway, page } = opened();
     await visit(page, '#/site');
     const card = page.locator('[data-test=energy-sources]');
@@ -100,7 +100,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
-  test('forms overwrite what somebody else has stored only on a second request', async () => {
+  test('forms overwrite changes by others only on a second request', async () => {
     const { gateway, page } = opened();
     const { target } = (await gateway.ok('OWNER', 'POST', '/v3/targets', {
       name: 'Cloud',
@@ -189,7 +189,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     );
   });
 
-  test('forms open the new address of a device, also if the page learned of it before the answer', async () => {
+  test('a renamed device opens at its new address, also when the page learned of it before the answer', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Converter');
     await visit(page, '#/devices/converter/settings');
@@ -205,7 +205,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await other.leave();
   });
 
-  test('forms say their hints after the names of their controls, not as part of them', async () => {
+  test('hints are announced after the names of their controls, not as part of them', async () => {
     const { page } = opened();
     await visit(page, '#/site');
     const zone = page.getByRole('combobox', { name: 'Time zone', exact: true });
@@ -213,7 +213,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules use it\./);
   });
 
-  test('forms ask before another language loses their input', async () => {
+  test('choosing another language asks before input is lost', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -231,7 +231,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await until(async () => (await page.getByLabel('Language').count()) === 1);
   });
 
-  test('forms ask before their page is left, by a link or back', async () => {
+  test('leaving a page by a link or back asks before input is lost', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -269,7 +269,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
-  test('forms ask in a dialog before Escape loses their input, and not without any', async () => {
+  test('Escape asks in a dialog before input is lost, and does not ask without input', async () => {
     const { page } = opened();
     await visit(page, '#/system/targets');
     const form = page.getByRole('dialog', { name: 'Add target' });
@@ -295,7 +295,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await visit(page, '#/site');
   });
 
-  test('on a phone show why they were refused where it is seen, beside the button to try again', async (t) => {
+  test('a refusal is visible on a phone, beside the button to try again', async (t) => {
     const page = await openAnother(t, opened());
     await page.setViewportSize({ width: 390, height: 844 });
     await visit(page, '#/system/targets');
@@ -312,7 +312,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.deepEqual(unseen, []);
   });
 
-  test('forms do not ask right after they were saved', async () => {
+  test('a form does not ask right after it was saved', async () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Pager',
@@ -334,7 +334,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('forms do not ask on another page', async (t) => {
+  test('a form does not ask on another page', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/site');
     let store = (): void => undefined;
@@ -353,7 +353,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('forms find one of very many values by its name, beside those that are drawn', async () => {
+  test('one of very many values is found by its name, beside those that are drawn', async () => {
     const { page, gateway } = opened();
     const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);
     const manifest = {
@@ -383,7 +383,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await cells.leave();
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the forms log no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !/status of 400/.test(text)),
       [],

@@ -116,7 +116,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
 
   const open = (hash: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
-  test('the console in German is what a browser gets that prefers it, from the claim on', async () => {
+  test('a browser that prefers German gets German, from the claim on', async () => {
     const { browser, gateway } = opened();
     const context = await browser.newContext({ ...WIDE_SCREEN, locale: 'de-AT' });
     page = await context.newPage();
@@ -133,7 +133,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     await page.getByRole('link', { name: 'Meldungen' }).waitFor();
   });
 
-  test('says nothing in English that it says itself, and fits a phone', async () => {
+  test('no sentence of the console stays in English, and pages fit a phone', async () => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -180,7 +180,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     assert.deepEqual(parted, [], 'a unit stays beside its number');
   });
 
-  test('writes numbers and dates as they are written in German', async () => {
+  test('numbers and dates are written as in German', async () => {
     await page.setViewportSize({ width: 1_280, height: 900 });
     await open('#/devices/battery/values');
     await page
@@ -194,7 +194,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       .waitFor();
   });
 
-  test('takes a comma in a number for what it is', async () => {
+  test('a comma in a number is the decimal comma', async () => {
     const { gateway } = opened();
     await visit(page, '#/site');
     await page.locator('[name=latitude]').pressSequentially('52,5');
@@ -207,7 +207,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     assert.equal(await page.inputValue('[name=longitude]'), '13,4');
   });
 
-  test('the console in German ends when English is chosen, which stays over a reload, and comes back', async () => {
+  test('English, once chosen, stays over a reload, and German can be chosen again', async () => {
     await open('#/');
     await page.getByLabel('Sprache').selectOption('en');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -221,7 +221,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     assert.equal(await languageOf(page), 'de');
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the German console logs no error in the browser', () => {
     assert.deepEqual(
       complaints.filter((text) => !/status of 4\d\d|Unexpected response code: 401/.test(text)),
       [],

@@ -174,7 +174,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     assert.deepEqual(wrong, []);
   });
 
-  test('an editor is left by Escape and then Tab, however long that takes, and not by Tab alone', async (t) => {
+  test('Escape and then Tab leave an editor, however long that takes; Tab alone does not', async (t) => {
     const page = await furnished(t);
     await page.clock.install();
     await visit(page, '#/new-rule/script');
@@ -193,7 +193,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     assert.equal(await focused.count(), 1);
   });
 
-  test('every dialog has the keyboard and keeps it, and gives it back to where it was opened', async (t) => {
+  test('every dialog traps the focus and returns it to the control that opened it', async (t) => {
     const page = await furnished(t);
     const dialog = page.locator('dialog[open]');
     const wrong: string[] = [];
@@ -230,7 +230,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     assert.ok(count > 10, `${count} dialogs`);
   });
 
-  test('a dialog has the keyboard with the picture in which it appears, and gives it back with the one without it', async (t) => {
+  test('a dialog takes the focus when it appears and returns it when it goes', async (t) => {
     const page = await furnished(t);
     await visit(page, '#/access');
     const opener = page.getByRole('button', { name: 'Add user' });
@@ -252,7 +252,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     assert.deepEqual([places.at(0), places.at(-1)], ['dialog', 'opener']);
   });
 
-  test('a dialog that is closed by Escape opens again by a key that comes right behind', async (t) => {
+  test('a dialog closed by Escape opens again by a key pressed right afterwards', async (t) => {
     const page = await furnished(t);
     await visit(page, '#/access');
     await page.getByRole('button', { name: 'Add user' }).focus();
@@ -265,7 +265,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('dialog[open]').waitFor();
   });
 
-  test('a dialog does not call back whoever has left it for the controls of the browser', async (t) => {
+  test('a dialog does not take the focus back from the controls of the browser', async (t) => {
     const page = await furnished(t);
     await visit(page, '#/rules/greeting');
     await page.getByRole('button', { name: 'Delete…' }).click();

@@ -48,7 +48,7 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
     });
   });
 
-  test('a device of the library is found by a search of the network, and its form has the address already', async () => {
+  test('a search of the network finds a device, and its form is filled with the address', async () => {
     const { page, open, gateway } = opened();
     // The console searches every network of the gateway; a test stays on the loopback.
     const networks = ['127.0.0.1'];
@@ -72,7 +72,7 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
     await gateway.ok('OWNER', 'DELETE', '/v3/devices/found-meter');
   });
 
-  test('takes what a newer template changes by one click, and keeps its name and settings', async () => {
+  test('a newer template is taken by one click, and the device keeps its name and settings', async () => {
     const { page, open, gateway } = opened();
     const { ok } = gateway;
     const pump = (value: string): string =>

@@ -28,7 +28,7 @@ const focused = async (page: Page): Promise<string> =>
 describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('leaves no button waiting for ever, and says that the change may have been made', async (t) => {
+  test('a lost connection leaves no button waiting for ever, and says that the change may have been made', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     const asked = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await dialog.getByText('Copy the token now').waitFor();
   });
 
-  test('leaves no page loading: it is read when the connection is back', async (t) => {
+  test('a lost connection leaves no page loading: it is read when the connection is back', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     let asked = 0;
@@ -67,7 +67,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
-  test('brings the console of the version that is installed then, with the next page', async (t) => {
+  test('the next page brings the console of the version that is installed by then', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     await page.evaluate('window.isTheOneBefore = true');
@@ -100,7 +100,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
 describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('another page may have deleted a row before, and the keyboard goes on where it was', async (t) => {
+  test('a row deleted on another page leaves the focus where it was', async (t) => {
     const { gateway } = opened();
     const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
     const page = await openAnother(t, opened());
@@ -115,7 +115,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await until(async () => (await focused(page)) === 'BUTTON Edit…');
   });
 
-  test('another page may have ended the login, and the next one is asked for with the reason and the name', async (t) => {
+  test('a login ended on another page is asked for again, with the reason and the name', async (t) => {
     const { gateway } = opened();
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'OWNER' });
     const page = await openAnother(t, opened(), TENANT);
@@ -131,7 +131,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('[data-test=energy-history]').waitFor();
   });
 
-  test('another page may have ended the login of somebody who types: it is there after the next one, for nobody else', async (t) => {
+  test('a login ended while somebody types keeps the text for the same person, and for nobody else', async (t) => {
     const { gateway } = opened();
     const endLogins = async (): Promise<void> => {
       const { access_tokens: sessions } = await gateway.ok(
@@ -170,7 +170,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await until(async () => (await place.inputValue()) === 'Behind the hall');
   });
 
-  test('another page may have lowered the role, and offers go that are refused now', async (t) => {
+  test('a role lowered on another page removes what is refused from now on', async (t) => {
     const { gateway } = opened();
     const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...LODGER, role: 'OWNER' });
     const page = await openAnother(t, opened(), LODGER);
@@ -182,7 +182,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('.who').getByText('readonly').waitFor();
   });
 
-  test('another page may have logged in somebody else while the line was lost', async (t) => {
+  test('another person who logged in meanwhile is recognised', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     await open(page, '#/access');
@@ -198,7 +198,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await who.getByText(LODGER.name).waitFor();
   });
 
-  test('another page may have logged out and in again, and this one follows', async (t) => {
+  test('a page follows when another one logged out and in again', async (t) => {
     const page = await openAnother(t, opened());
     const other = await page.context().newPage();
     await other.goto(opened().gateway.origin);
@@ -208,7 +208,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.locator('.nav').waitFor();
   });
 
-  test('another page may have changed more than the API tells at once: all of it is shown', async (t) => {
+  test('changes that exceed one answer of the API are all shown', async (t) => {
     const { gateway } = opened();
     for (let from = 0; from < CHANGES; from += AT_ONCE)
       await Promise.all(

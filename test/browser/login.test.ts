@@ -29,7 +29,7 @@ describe('a login is asked for', { skip: findBrowser() === undefined && NO_BROWS
     await page.locator('.nav').waitFor();
   }
 
-  test('a login is asked for because somebody else has claimed the gateway, while its code is typed or when it is sent', async (t) => {
+  test('a login is asked for when somebody else has claimed the gateway, while the code is typed or sent', async (t) => {
     const { browser, gateway } = opened();
     const code = readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim();
     const comeToClaim = async (): Promise<Page> => {
@@ -53,7 +53,7 @@ describe('a login is asked for', { skip: findBrowser() === undefined && NO_BROWS
     await logIn(typing);
   });
 
-  test('a login is asked for while a backup is made, which is saved all the same', async (t) => {
+  test('a login is asked for during a backup, which is saved all the same', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
     await page.route('**/v3/backup', async (route) => {
@@ -73,7 +73,7 @@ describe('a login is asked for', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByText('was downloaded').waitFor();
   });
 
-  test('a login is asked for because a backup was restored, whose users and passwords count now', async (t) => {
+  test('a login is asked for after a restore, with the users and passwords of the backup', async (t) => {
     const { gateway } = opened();
     const page = await openAnother(t, opened());
     const answer = await gateway.request('INSTALLER', 'POST', '/v3/backup', { password: BACKUP_PASSWORD });

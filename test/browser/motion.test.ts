@@ -73,7 +73,7 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     }
   }
 
-  test('a drop runs along each flow once when values came, moved by transform and opacity alone', async (t) => {
+  test('a drop runs along each flow once per new value, moved by transform and opacity alone', async (t) => {
     const page = await flowing(t);
     await until(async () => {
       await pass(page, 1_000);
@@ -89,7 +89,7 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.drop-place')).opacity`), '0');
   });
 
-  test('styles animate nothing but transform and opacity', async () => {
+  test('stylesheets animate nothing but transform and opacity', async () => {
     const properties = await opened().page.evaluate(`[...document.styleSheets].flatMap((sheet) =>
       [...sheet.cssRules].filter((rule) => rule instanceof CSSKeyframesRule)
         .flatMap((rule) => [...rule.cssRules].flatMap(({ style }) => [...style])))`);
@@ -135,7 +135,7 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await start();
   });
 
-  test('nothing moves for those who want no motion', async (t) => {
+  test('nothing moves for people who prefer no motion', async (t) => {
     const page = await flowing(t, 'reduce');
     await page.locator('.drop-place').first().waitFor({ state: 'attached' });
     await pass(page, 12_000);

@@ -95,7 +95,7 @@ const TELLING =
 describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('every page works without what the oldest supported browsers lack', async (t) => {
+  test('every page works without the functions that the oldest supported browsers lack', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -126,7 +126,7 @@ describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, 
     );
   });
 
-  test('the bundle names nothing that the oldest supported browsers lack', () => {
+  test('the bundle uses no function that the oldest supported browsers lack', () => {
     const found = readdirSync(CONSOLE_DIR)
       .filter((name) => name.endsWith('.js'))
       .flatMap((name) =>
@@ -137,7 +137,7 @@ describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, 
     assert.deepEqual(found, []);
   });
 
-  test('the types of the console know nothing of JavaScript later than 2023', () => {
+  test('the types of the console contain no JavaScript later than 2023', () => {
     const { compilerOptions } = JSON.parse(
       readFileSync(join(PROJECT_ROOT, 'src', 'console', 'tsconfig.json'), 'utf8'),
     ) as { compilerOptions: { lib: string[] } };
@@ -158,7 +158,7 @@ describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, 
       assert.ok(text.includes(version.replace(/(?=\d)/, ' ')), `${text} names ${version}`);
   });
 
-  test('a browser that is too old to read the script is told so by the styles alone', async (t) => {
+  test('a browser that cannot read the script is told so by the stylesheet alone', async (t) => {
     const context = await opened().browser.newContext({ serviceWorkers: 'block' });
     t.after(() => context.close());
     const page = await context.newPage();
@@ -173,7 +173,7 @@ describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, 
     assert.equal(await page.locator('#app').isVisible(), false);
   });
 
-  test('a fault of the page before its first request is not shown as a gateway that does not answer', async (t) => {
+  test('a fault of the page before its first request is not shown as an outage of the gateway', async (t) => {
     const context = await opened().browser.newContext({ serviceWorkers: 'block' });
     t.after(() => context.close());
     const page = await context.newPage();

@@ -20,7 +20,7 @@ end)`;
 describe('outputs in the console', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole(async () => WITH_SANDBOX.environment);
 
-  test('outputs in the console tell who set a device, what limits it, and what came before', async () => {
+  test('the page of a device tells which rule set an output, what limits it, and its history', async () => {
     const { page, open, gateway, complaints } = opened();
     const battery = await gateway.provision('Battery');
     await battery.connect();

@@ -37,7 +37,7 @@ const SECRET = 'fe5b7d1c';
 describe('the commissioning protocol', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('lists devices with serial number, changed settings, values and commands, and no secret', async (t) => {
+  test('the protocol lists devices with serial number, changed settings, values and commands, and no secret', async (t) => {
     const { gateway } = opened();
     const { ok } = gateway;
     const zip = await writeArchive(new Map([['manifest.yml', Buffer.from(METER)]]));
@@ -82,7 +82,7 @@ describe('the commissioning protocol', { skip: findBrowser() === undefined && NO
     assert.deepEqual(complaints, []);
   });
 
-  test('the commissioning protocol is a paper without menu and buttons when it is printed, and the box comes last', async (t) => {
+  test('the printed protocol has no menu or buttons, and lists the box last', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/protocol');
     const titles = await page.locator('[data-test=protocol-device] h2').allInnerTexts();
@@ -97,7 +97,7 @@ describe('the commissioning protocol', { skip: findBrowser() === undefined && NO
     assert.equal(await page.evaluate('printed'), true);
   });
 
-  test('names no users to an owner, and is no page for a user', async (t) => {
+  test('the protocol names no users to an owner, and is not offered to a user', async (t) => {
     const page = await openAnother(t, opened(), { name: 'olga' });
     await visit(page, '#/system/protocol');
     await page.getByRole('heading', { name: 'Handover' }).waitFor();

@@ -74,7 +74,7 @@ describe('the console behind a proxy', { skip: findBrowser() === undefined && NO
     return page;
   }
 
-  test('names the option to set when the gateway does not know its address, and shows values all the same', async (t) => {
+  test('the page names the option to set when the gateway does not know its address, and still shows values', async (t) => {
     const device = await opened().gateway.provision('Roof');
     await device.connect();
     await device.telemetry({ battery_soc: 41 });
@@ -93,7 +93,7 @@ describe('the console behind a proxy', { skip: findBrowser() === undefined && NO
     await device.leave();
   });
 
-  test('says that the proxy passes no WebSockets, and shows an alert all the same', async (t) => {
+  test('the page says that the proxy passes no WebSockets, and still shows an alert', async (t) => {
     const device = await opened().gateway.provision('Shed');
     await device.connect();
     passesUpgrades = false;
@@ -112,7 +112,7 @@ describe('the console behind a proxy', { skip: findBrowser() === undefined && NO
     await device.leave();
   });
 
-  test('tells that an upload was too large for the proxy, not for the gateway', async (t) => {
+  test('the page says that an upload was too large for the proxy, not for the gateway', async (t) => {
     const page = await logIn(t);
     own = { path: /upload/, status: 413 };
     t.after(() => void (own = undefined));
@@ -129,7 +129,7 @@ describe('the console behind a proxy', { skip: findBrowser() === undefined && NO
     await page.getByText('The proxy refused the upload as too large (413).').first().waitFor();
   });
 
-  test('tells at its start that the proxy does not reach the gateway', async (t) => {
+  test('the page says at its start that the proxy does not reach the gateway', async (t) => {
     const context = await opened().browser.newContext({ serviceWorkers: 'block' });
     t.after(() => context.close());
     own = { path: /^\/v3\//, status: 502 };
@@ -139,7 +139,7 @@ describe('the console behind a proxy', { skip: findBrowser() === undefined && NO
     await page.getByText('The proxy answered with status 502: it does not reach the gateway.').waitFor();
   });
 
-  test('says in words that it is not made for a path, where its files are not found', async (t) => {
+  test('the page says that it cannot be served below a path, where its files are not found', async (t) => {
     const context = await opened().browser.newContext({ serviceWorkers: 'block' });
     t.after(() => context.close());
     own = { path: /\.(js|css)$/, status: 404 };

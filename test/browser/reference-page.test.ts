@@ -37,7 +37,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
   const shown = (): Promise<string[]> =>
     page.evaluate("[...document.querySelectorAll('section:not([hidden])')].map(({ id }) => id)");
 
-  test('shows every operation in its menu and as a section', async () => {
+  test('the reference page shows every operation in its menu and as a section', async () => {
     const operations = new Set(gateway.gateway.operations().routes.map(({ operation }) => operation));
     const ids = new Set(await shown());
     for (const operation of operations) {
@@ -46,7 +46,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     }
   });
 
-  test('filters by words of name, path, method, role and chapter', async () => {
+  test('the reference page filters by words of name, path, method, role and chapter', async () => {
     await page.keyboard.press('/');
     await page.keyboard.type('patch device_id OWNER');
     await until(async () => (await shown()).join() === 'update_device');
@@ -58,14 +58,14 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     await until(async () => (await shown()).length > 50);
   });
 
-  test('leads from an address to what the filter had hidden', async () => {
+  test('a link leads to a section that the filter had hidden', async () => {
     await page.fill('#search', 'rule');
     await page.evaluate("location.hash = 'get_site'");
     await page.locator('#get_site').waitFor({ state: 'visible' });
     await until(async () => (await page.inputValue('#search')) === '');
   });
 
-  test('copies a request', async () => {
+  test('a request is copied from the reference page', async () => {
     const figure = page.locator('#update_site figure').first();
     const text = (await figure.locator('pre').textContent()) ?? '';
     assert.match(text, /^curl -s -X PATCH "\$GATEWAY\/v3\/site"/);
@@ -73,7 +73,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     await until(async () => /^(Copied|Selected)$/.test((await figure.locator('button').textContent()) ?? ''));
   });
 
-  test('fits on a phone, with the menu on demand', async () => {
+  test('the reference page fits a phone, with the menu on demand', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     const width: number = await page.evaluate('document.documentElement.scrollWidth');
     assert.equal(width, 390);
@@ -85,7 +85,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     assert.equal(await page.locator('#get_device').isVisible(), true);
   });
 
-  test('works without scripts too', async () => {
+  test('the reference page works without scripts', async () => {
     const plain = await browser.newContext({
       javaScriptEnabled: false,
       extraHTTPHeaders: { 'X-Service-Auth-Token': gateway.token('READONLY') },
@@ -97,7 +97,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
     await plain.close();
   });
 
-  test('breaks no rule of its policy', () => {
+  test('the reference page breaks no rule of its content security policy', () => {
     assert.deepEqual(complaints, []);
   });
 });

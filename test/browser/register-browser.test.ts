@@ -23,7 +23,7 @@ describe('the register browser', { skip: findBrowser() === undefined && NO_BROWS
     return played.environment;
   });
 
-  test('shows live values of registers, and what is wrong in a sentence', async () => {
+  test('the register browser shows live values, and explains faults in a sentence', async () => {
     const { page, open } = opened();
     await open('#/add');
     await page.getByRole('link', { name: 'Not in the list? Read its registers' }).click();
@@ -89,14 +89,14 @@ describe('the register browser', { skip: findBrowser() === undefined && NO_BROWS
     assert.deepEqual(complaints, []);
   });
 
-  test('begins with the address of a connection test', async () => {
+  test('the register browser begins with the address of a connection test', async () => {
     const { page, open } = opened();
     await open('#/devices/cellar-meter/configuration');
     await page.getByRole('link', { name: 'Read registers' }).click();
     assert.equal(await page.locator('[data-test=registers] [name=uri]').inputValue(), uri);
   });
 
-  test('makes a device of fields that are chosen in a JSON answer', async () => {
+  test('chosen fields of a JSON answer become a device', async () => {
     const { page, gateway, open } = opened();
     const { port } = jsonDevice.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/status`;

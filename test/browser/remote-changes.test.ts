@@ -30,7 +30,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     return String((await opened().gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip))['id']);
   };
 
-  test('a deleted device is not called ONLINE any more, on its page and in the list', async (t) => {
+  test('a deleted device is no longer called ONLINE, on its page and in the list', async (t) => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Stray');
     const other = await gateway.provision('Stayer');
@@ -51,7 +51,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
   });
 
-  test('a form of a device keeps what is typed when the device is deleted', async () => {
+  test('a form keeps typed text when its device is deleted', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Typed');
     await visit(page, '#/devices/typed/settings');
@@ -68,7 +68,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await page.locator('.devices').waitFor();
   });
 
-  test('a field that nobody has typed into follows, and one that somebody has typed into stays', async () => {
+  test('an untouched field follows a remote change, and a typed one stays', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Followed');
     await visit(page, '#/devices/followed/settings');
@@ -121,7 +121,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('the dialog of a target stays with what is typed when the target is deleted', async () => {
+  test("a target's dialog keeps typed text when the target is deleted", async () => {
     const { gateway, page } = opened();
     const made = await gateway.ok('OWNER', 'POST', TARGETS, {
       name: 'Cloud',
@@ -153,7 +153,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     assert.equal(await count(page, 'Cloud'), 0);
   });
 
-  test('a chosen device that is deleted is not shown as another one, and can be taken out', async () => {
+  test('a chosen device that is deleted is not replaced by another, and can be removed from the choice', async () => {
     const { gateway, page } = opened();
     const [one, other] = [await gateway.provision('A first'), await gateway.provision('Chosen')];
     await visit(page, '#/site');
@@ -200,7 +200,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     assert.equal(await badge.innerText(), 'DELETED');
   });
 
-  test('the state of rules that cannot be read is not shown as it was', async (t) => {
+  test('unreadable states of rules are not shown as before', async (t) => {
     const { gateway } = opened();
     await gateway.ok('OWNER', 'POST', RULES, { slug: 'unread', ...script('-- stored') });
     const page = await openAnother(t, opened());
@@ -213,7 +213,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `${RULES}/unread`);
   });
 
-  test('lists and forms of every page follow, within seconds', async () => {
+  test('lists and forms of every page follow remote changes within seconds', async () => {
     const { gateway, page } = opened();
     const { ok } = gateway;
     const id = (answer: Record<string, unknown>, name: string): string => (answer[name] as { id: string }).id;
@@ -265,7 +265,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await until(async () => (await page.inputValue('[name=keep]')) === '11');
   });
 
-  test('a command that is given elsewhere is listed, and lists grow by one page', async () => {
+  test('a command given elsewhere is listed, and lists grow by one page', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Commanded');
     await device.connect();
@@ -282,7 +282,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('a program that changes something without end has a page read it once in a while', async (t) => {
+  test('a program that changes something endlessly makes a page read it only once in a while', async (t) => {
     const { gateway } = opened();
     let heard = 0;
     let reads = 0;
@@ -325,7 +325,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await until(() => reads === before + 2);
   });
 
-  test('without the stream, stored things are read again all the same', async (t) => {
+  test('stored things are read again although the stream is missing', async (t) => {
     const { gateway } = opened();
     const page = await openAnother(t, opened(), {
       prepare: async (one) => {
@@ -345,7 +345,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/users/${(user as { id: string }).id}`);
   });
 
-  test('a chart of what is on or off says so, and its table tells when that changed', async () => {
+  test('the chart of a switch and its table tell when it changed', async () => {
     const { gateway, page } = opened();
     const relay = await blueprint('Relay', {
       telemetry: { closed: { display_name: 'Closed', type: 'boolean' } },
@@ -365,7 +365,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('remote changes cause no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter(
         (text) => !/status of [45]\d\d|Unexpected response code: 40\d|Applying inline style/.test(text),

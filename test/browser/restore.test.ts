@@ -53,7 +53,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     assert.equal(await page.inputValue('[name=restore_password]'), '');
   });
 
-  test('a backup is not restored when the dialog is closed while the file is sent, and the dialog shows how far it is', async (t) => {
+  test('a restore is cancelled by closing the dialog during the upload, whose progress is shown', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
     const asked: string[] = [];
@@ -79,7 +79,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     assert.ok(!asked.includes('/v3/backup/restore'), asked.join());
   });
 
-  test('a backup is restored also if its check takes longer than any other answer, and cannot be stopped then', async (t) => {
+  test('a restore works although its check takes longer than any other answer, and cannot be stopped then', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), {
       prepare: async (one) => {
@@ -112,7 +112,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByText('The gateway restarts with the backup of').waitFor();
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('a restore causes no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !/status of 4\d\d/.test(text)),
       [],
@@ -120,7 +120,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
   });
 
   // Last, as it starts the gateway again on another port.
-  test('starts a rehearsal, which every page says in both languages until it is ended', async (t) => {
+  test('a rehearsal starts, and every page says so in both languages until it ends', async (t) => {
     const { browser, gateway } = opened();
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');

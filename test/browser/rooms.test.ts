@@ -17,7 +17,7 @@ describe('rooms and order of devices', { skip: findBrowser() === undefined && NO
   const namesOn = async (selector: string): Promise<string[]> =>
     (await opened().page.locator(selector).allTextContents()).map((text) => text.trim());
 
-  test('rooms and order of devices are set with a finger, and the overview shows them after it is loaded again', async (t) => {
+  test('rooms and order are set by touch, and the overview shows them after a reload', async (t) => {
     const { browser, gateway } = opened();
     const context = await browser.newContext({
       viewport: { width: 390, height: 844 },
@@ -64,7 +64,7 @@ describe('rooms and order of devices', { skip: findBrowser() === undefined && NO
     ]);
   });
 
-  test('rooms and order of devices are the same for another user, whose open page follows', async () => {
+  test('rooms and order are the same for another user, whose open page follows', async () => {
     const { page, gateway } = opened();
     await visit(page, '#/');
     const names = (): Promise<string[]> => namesOn('.device-group h4');
@@ -73,7 +73,7 @@ describe('rooms and order of devices', { skip: findBrowser() === undefined && NO
     await until(async () => (await names())[0] === 'Car');
   });
 
-  test('rooms and order of devices are set with the keyboard: the focus stays with the device that moves', async () => {
+  test('rooms and order are set by keyboard: the focus stays with the device that moves', async () => {
     const { page } = opened();
     await visit(page, '#/devices');
     await page.getByRole('button', { name: 'Move Car down' }).focus();
@@ -87,7 +87,7 @@ describe('rooms and order of devices', { skip: findBrowser() === undefined && NO
     assert.deepEqual(await namesOn('.arranged .name'), ['Roof', 'Car', 'Boiler']);
   });
 
-  test('rooms and order of devices have a field on the page of the device, which empties the room again', async () => {
+  test("a device's page has a field for its room, which can be emptied", async () => {
     const { page, gateway } = opened();
     await visit(page, '#/devices/car/settings');
     await page.getByLabel('Room', { exact: true }).fill('');

@@ -13,7 +13,7 @@ scheduler.add(86400000, function() battery.execute_command('set_charge_limit', {
 describe('runs of rules in the console', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole(async () => WITH_SANDBOX.environment);
 
-  test('runs of rules in the console tell why a rule of a strategy acted, beside its log', async () => {
+  test("the runs of a strategy's rule tell beside its log why it acted", async () => {
     const { page, open, gateway, complaints } = opened();
     const battery = await gateway.provision('Battery');
     await battery.connect();
@@ -41,7 +41,7 @@ describe('runs of rules in the console', { skip: findBrowser() === undefined && 
     assert.deepEqual(complaints, []);
   });
 
-  test('runs of rules in the console appear for a script once its runs are traced, or when it is run by hand', async () => {
+  test('the runs of a script appear once they are traced, or when it is run by hand', async () => {
     const { page, open, gateway, complaints } = opened();
     await gateway.ok('OWNER', 'POST', RULES, {
       slug: 'daily',

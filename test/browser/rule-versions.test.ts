@@ -11,7 +11,7 @@ const scriptOf = (text: string) => ({ code: Buffer.from(text).toString('base64')
 describe('versions of a rule in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({});
 
-  test('shows what differs and returns to a version, after a question when it does not compile', async () => {
+  test('a version of a rule is compared and restored, after a question when it does not compile', async () => {
     const { page, open, gateway } = opened();
     await gateway.ok('OWNER', 'POST', RULES, { slug: 'car', script: scriptOf('enapter.log(') });
     for (const text of ["enapter.log('one')\nlocal kept = 1", "enapter.log('two')\nlocal kept = 1"])

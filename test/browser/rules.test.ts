@@ -27,7 +27,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       script: { code: base64(text), runtime_version: 'V3' },
     });
 
-  test('lists a failed rule with the time of its restart and its last error', async () => {
+  test('a failed rule is listed with the time of its restart and its last error', async () => {
     const { page, open } = opened();
     await createRule('failing', "error('no luck')");
     await createRule('broken', 'enapter.log(');
@@ -47,7 +47,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       await opened().gateway.ok('OWNER', 'DELETE', `${RULES}/${slug}`);
   });
 
-  test('shows a script to those who may not change it, and asks for no check that they would be refused', async (t) => {
+  test('a user who may not change a script sees it, and no check is requested', async (t) => {
     const { gateway } = opened();
     await createRule('shown', "enapter.log('hello')");
     const user = { name: 'reader', password: 'a password of theirs' };
@@ -66,7 +66,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `${RULES}/shown`);
   });
 
-  test('lists a running rule with its last log entry and last error', async () => {
+  test('a running rule is listed with its last log entry and last error', async () => {
     const { page, open, gateway } = opened();
     const waiting = 'scheduler.add(3600000, function() end)';
     await createRule('telling', `enapter.log('pump stuck', 'error') enapter.log('all is well') ${waiting}`);
@@ -105,7 +105,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', address);
   });
 
-  test('marks the line that does not compile while it is typed', async () => {
+  test('a line that does not compile is marked while it is typed', async () => {
     const { page, open } = opened();
     await open('#/new-rule/script');
     await editor().fill('local a = 1\nlocal b = =\n');
@@ -117,7 +117,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
   });
 
-  test('marks what the chosen runtime does not have, and checks again when another one is chosen', async () => {
+  test('functions that the chosen runtime lacks are marked, and checked again for another runtime', async () => {
     const { page, open } = opened();
     await open('#/new-rule/script');
     await editor().fill('local a = 1\nscheduler.add(1000, function() end)\n');
@@ -133,7 +133,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await editor().fill('');
   });
 
-  test('completes the library, and slugs and values of the site', async () => {
+  test('the editor completes functions of the library, and slugs and values of the site', async () => {
     const { page, open, gateway } = opened();
     device = await gateway.provision('Battery');
     await device.connect();
@@ -152,7 +152,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.keyboard.press('Escape');
   });
 
-  test('keeps unsaved input until it is discarded, also over a reload', async () => {
+  test('unsaved input is kept until it is discarded, also over a reload', async () => {
     const { page, open } = opened();
     await editor().fill('-- half a thought');
     await page.reload();
@@ -165,7 +165,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await picture(page, 'new-rule');
   });
 
-  test('shows what somebody else saved meanwhile, and overwrites it only on request', async () => {
+  test('a change saved by somebody else is shown, and overwritten only on request', async () => {
     const { page, open, gateway } = opened();
     await createRule('shared', '-- first');
     await open('#/rules/shared');
@@ -191,7 +191,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('.cm-line', { hasText: '-- theirs again' }).waitFor();
   });
 
-  test('what a rule logs after its log was read, and before the stream of new entries is open, is not left out', async (t) => {
+  test('a log entry written between reading the log and opening its stream is shown', async (t) => {
     const { gateway } = opened();
     const opening = Promise.withResolvers<void>();
     const page = await openAnother(t, opened(), {
@@ -216,7 +216,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `${RULES}/quiet`);
   });
 
-  test('a template can be tried and made', async () => {
+  test('a template of a rule can be tried and made', async () => {
     const { page, open, gateway } = opened();
     await open('#/new-rule');
     await page.getByRole('link', { name: /^Battery night reserve/ }).click();
@@ -286,7 +286,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('[data-test=logs]').getByText('command stop').waitFor();
   });
 
-  test('the parameters of a rule are changed in the form, until its script becomes somebody’s own', async () => {
+  test('the parameters of a rule are changed in the form until its script is edited by hand', async () => {
     const { page, open, gateway } = opened();
     await open('#/rules/not-too-full');
     await page.getByRole('heading', { name: 'When a value is too high or too low' }).waitFor();
@@ -336,7 +336,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `${RULES}/surplus-loads`);
   });
 
-  test('a dry run is drawn over what the rule read, and each thing it did is found by the keyboard', async () => {
+  test('a dry run is drawn over what the rule read, and each action is reached by keyboard', async () => {
     const { page } = opened();
     const tried = await tryRule(opened());
     await tried.locator('.u-legend').getByText('PV Power').waitFor();
@@ -364,7 +364,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     assert.equal(await page.locator('.chosen li').count(), 2);
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the rules pages log no error in the browser', () => {
     assert.deepEqual(
       // Logs of a rule that was deleted, and what pictures add to the page.
       opened().complaints.filter((text) => !/status of 4\d\d|WebSocket|Applying inline style/.test(text)),

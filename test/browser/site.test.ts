@@ -63,7 +63,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   };
   const nowS = (): number => Math.floor(Date.now() / 1_000);
 
-  test('without a device that says what it is, the owner is told where to say it', async () => {
+  test('an owner without a usable device is told where to choose the energy sources', async () => {
     const { device_id: id } = await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', {
       name: 'Plain',
     });
@@ -72,7 +72,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${String(id)}`);
   });
 
-  test('shows what flows with size, direction and charge, in words too', async () => {
+  test('the overview shows each flow with size, direction and state of charge, in words too', async () => {
     device = await gateway.provision('Battery');
     await device.connect();
     await device.telemetry({
@@ -104,7 +104,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await says('3.0 kW go into the battery and 1.0 kW go to the grid.');
   });
 
-  test('the site in a browser is seen as a whole above the bar of a phone that lies on its side', async () => {
+  test('the power flows fit above the bar of a phone held sideways', async () => {
     await page.setViewportSize({ width: 640, height: 360 });
     const [flowPx, seenPx] = (await page.evaluate(
       `[document.querySelector('.flow svg').clientHeight, innerHeight - document.querySelector('.nav ul').offsetHeight]`,
@@ -113,7 +113,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.ok(flowPx <= seenPx, `${flowPx} of ${seenPx} pixels`);
   });
 
-  test('shows the energy of yesterday as the API has it, with the assumption', async () => {
+  test("the energy of yesterday equals the API's, with its assumption named", async () => {
     await page.getByRole('button', { name: 'Yesterday' }).click();
     const card = page.locator('[data-test=energy-books]');
     await card.getByText('Solar 4.0 kWh').waitFor();
@@ -126,7 +126,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await card.getByText(/Decided for every minute by itself/).waitFor();
   });
 
-  test('says how far it is with a year, whose months the gateway is asked for one by one', async () => {
+  test('a year, read month by month, shows its progress', async () => {
     const asked: URLSearchParams[] = [];
     const held = Promise.withResolvers<void>();
     await page.route(/\/v3\/site\/energy\?granularity=month/, async (route) => {
@@ -150,7 +150,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.locator('[data-test=energy-books]').waitFor();
   });
 
-  test('shows the energy of any day, month and year with what was before, as bars, as a table and as a file', async () => {
+  test('energy of any day, month and year is shown beside the period before, as bars, as a table and as a file', async () => {
     await page.getByRole('link', { name: 'Energy history' }).click();
     const card = page.locator('[data-test=energy-history]');
     const yesterday = new Date((nowS() - 86_400) * 1_000);
@@ -193,7 +193,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await open('#/');
   });
 
-  test('names what needs attention, and since when', async () => {
+  test('the overview names what needs attention, and since when', async () => {
     const attention = page.locator('[data-test=attention]');
     // While the first steps are listed they say it.
     await page.getByRole('link', { name: 'Save a backup' }).waitFor();
@@ -209,7 +209,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await attention.getByText(/^Battery: /).waitFor({ state: 'detached' });
   });
 
-  test('reads the list of devices once at the start', async () => {
+  test('the list of devices is read once at the start', async () => {
     const lists: string[] = [];
     page.on('request', (request) => {
       if (request.url().includes('/v3/devices?expand=connectivity')) lists.push(request.url());
@@ -226,7 +226,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.equal(least, 1);
   });
 
-  test('the owner says what a value is, once, and it is kept', async () => {
+  test('the owner chooses a source of energy once, and it is kept', async () => {
     await open('#/site');
     const card = page.locator('[data-test=energy-sources]');
     await card.getByText('PV Power').first().waitFor();
@@ -245,7 +245,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
-  test('a device that measures the grid once more is named, and does not count', async () => {
+  test('a second grid meter is named and does not count', async () => {
     const second = await gateway.provision('Second inverter');
     await open('#/site');
     await says(
@@ -254,7 +254,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${second.id}`);
   });
 
-  test('the owner sets a tariff by the form, and the energy of the day has its money', async () => {
+  test('the owner sets a tariff in the form, and the energy of the day has its cost', async () => {
     await open('#/site');
     const card = page.locator('[data-test=energy-tariffs]');
     await card.getByRole('button', { name: 'Add tariff' }).click();
@@ -290,7 +290,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', { items: [] });
   });
 
-  test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
+  test('several devices are drawn over any period; a zoom loads finer data, survives a reload and stands in the address', async () => {
     const silent = await gateway.provision('Never heard of');
     await page.reload();
     await open('#/');
@@ -353,7 +353,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.emulateMedia({ media: 'screen' });
   });
 
-  test('a rule of any name can be opened, `new` too', async () => {
+  test('a rule of any name can be opened, even `new`', async () => {
     await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
       slug: 'new',
       script: { code: Buffer.from('-- nothing').toString('base64'), runtime_version: 'V3' },
@@ -364,7 +364,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.locator('.cm-line', { hasText: '-- nothing' }).waitFor();
   });
 
-  test('older entries of a log follow on demand, and leave as a file', async () => {
+  test('older log entries load on demand and are saved as a file', async () => {
     for (let entry = 1; entry <= 60; entry++)
       await device.send('v3/logs', { severity: 'info', message: `entry ${entry}`, persist: true });
     await open('#/devices/battery/logs');
@@ -374,7 +374,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.getByText('entry 5', { exact: true }).waitFor();
   });
 
-  test('the site in a browser while the gateway is away no device is called ONLINE, and a page that could not be read comes with it', async () => {
+  test('no device is called ONLINE while the gateway is away, and a page that could not be read is read when it returns', async () => {
     await open('#/');
     await page.locator('.badge.online').first().waitFor();
     await page.getByRole('link', { name: /^Solar, \d/ }).waitFor();
@@ -389,7 +389,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the site pages log no error in the browser', () => {
     assert.deepEqual(
       complaints.filter((complaint) => !/ERR_|WebSocket|Failed to load/.test(complaint)),
       [],

@@ -19,7 +19,7 @@ const open = (page: Page, hash: string): Promise<unknown> =>
 describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('every page shows that it is loading, and none an empty list before it was read', async (t) => {
+  test('every page shows that it is loading, and no empty list before it was read', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -60,7 +60,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     assert.deepEqual(wrong, []);
   });
 
-  test('a lost request is given up after a minute: reads are repeated, changes only by hand', async (t) => {
+  test('a lost request is given up after a minute; reads are repeated, changes only by hand', async (t) => {
     const { gateway } = opened();
     const line = liveLine();
     const page = await openAnother(t, opened(), {

@@ -16,7 +16,7 @@ const open = (page: Page, hash: string): Promise<unknown> =>
 describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('an unread state is not shown as good', async (t) => {
+  test('a state that was not read yet is not shown as good', async (t) => {
     await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
     let isBroken = true;
     const answer = (route: Route): Promise<void> =>
@@ -36,7 +36,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.getByText('Nothing needs attention.').waitFor();
   });
 
-  test('power flows of a minute ago are not shown as present', async (t) => {
+  test('power flows a minute old are not shown as present', async (t) => {
     const device = await opened().gateway.provision('Roof');
     await device.connect();
     await device.telemetry({ pv_total_power: 5_200, battery_soc: 60 });
@@ -56,7 +56,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a power of some minutes ago tells its age, and still its direction', async (t) => {
+  test('a power some minutes old shows its age and still its direction', async (t) => {
     const { gateway } = opened();
     // A site has one grid: that of the device added first.
     const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
@@ -79,7 +79,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a device that appears while the list is read is read after it', async (t) => {
+  test('a device that appears while the list is read is read afterwards', async (t) => {
     const { gateway } = opened();
     const heard: string[] = [];
     const page = await openAnother(t, opened(), {
@@ -113,7 +113,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await gateway.call('INSTALLER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('a message about a connection counts more than a list that was requested before', async (t) => {
+  test('a message about connectivity outranks a list requested before it', async (t) => {
     const device = await opened().gateway.provision('Battery');
     const page = await openAnother(t, opened());
     const card = page.locator(`[data-device=${device.slug}]`);
@@ -169,7 +169,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('after a clock is put back, newer values replace those from the future', async (t) => {
+  test('newer values replace those from the future after a clock is put back', async (t) => {
     const device = await opened().gateway.provision('Ahead');
     await device.connect();
     await device.telemetry({ battery_soc: 41 });
@@ -191,7 +191,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('what is unknown without a connection is not shown as well, and no error outlives its return', async (t) => {
+  test('an unknown state is not shown as good without a connection, and errors end when it returns', async (t) => {
     const rules = '/v3/site/rule_engine/rules';
     const script = { code: Buffer.from('-- nothing').toString('base64'), runtime_version: 'V3' };
     await opened().gateway.ok('OWNER', 'POST', rules, { slug: 'greeting', script });
@@ -229,7 +229,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await opened().gateway.ok('OWNER', 'DELETE', `${rules}/greeting`);
   });
 
-  test('an answer slower than the refreshes is requested once, and drawn', async (t) => {
+  test('an answer slower than the refresh interval is requested once, and drawn', async (t) => {
     let asked = 0;
     const late = Promise.withResolvers<void>();
     const page = await openAnother(t, opened(), {
@@ -250,7 +250,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.getByText('Telemetry stays on this gateway').waitFor();
   });
 
-  test('a page without a gateway continues by itself when it is back', async (t) => {
+  test('a page without a gateway recovers by itself when it is back', async (t) => {
     const page = await openAnother(t, opened());
     await page.route('**/v3/auth/me', (route) => route.abort());
     await page.reload();
@@ -259,7 +259,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.locator('.nav').waitFor();
   });
 
-  test('what is old after a sleep the page connects again without waiting for the silence', async (t) => {
+  test('the page reconnects at once after the computer slept', async (t) => {
     const page = await openAnother(t, opened());
     await page.locator('[data-test=attention]').waitFor();
     await until(async () => (await page.getByText('No live connection').count()) === 0);
@@ -276,7 +276,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await again;
   });
 
-  test('a shown device is read again after a lost connection, with its properties', async (t) => {
+  test('the shown device and its properties are read again after a lost connection', async (t) => {
     const device = await opened().gateway.provision('Converter');
     await device.connect();
     await device.properties({ firmware_version: 'before 1.0' });
@@ -292,7 +292,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('alerts are followed again after a lost connection, although their own stream only fell silent', async (t) => {
+  test('alerts are followed again after a lost connection, although only their own stream fell silent', async (t) => {
     const device = await opened().gateway.provision('Alarmed');
     await device.connect();
     const line = liveLine();
@@ -320,7 +320,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a log has no hidden gap after a lost connection', async (t) => {
+  test('a log shows no hidden gap after a lost connection', async (t) => {
     const device = await opened().gateway.provision('Talker');
     await device.connect();
     await device.log('before the hole', { severity: 'info', persist: true });
@@ -344,7 +344,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a device that is connected and sends nothing any more needs attention', async (t) => {
+  test('a connected device that no longer sends needs attention', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Quiet');
     await device.connect();

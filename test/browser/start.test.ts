@@ -55,7 +55,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     return asked;
   }
 
-  test('asks for little at a site with some devices, its energy and a user who is logged in', async () => {
+  test('the console makes few requests at a site with some devices, its energy and a user who is logged in', async () => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -73,7 +73,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     );
   });
 
-  test('receives little, at the login and on the overview, in a browser that has nothing of it', async (t) => {
+  test('the console receives few bytes at the login and on the overview, in a browser without a cache', async (t) => {
     const { browser, gateway, page } = opened();
     type State = Awaited<ReturnType<ReturnType<typeof page.context>['storageState']>>;
     const receivedBytes = async (
@@ -111,7 +111,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     assert.ok(overview > login, `${overview} bytes on the overview, ${login} at the login`);
   });
 
-  test(`asks for two more at a site with ${DEVICES} devices of ${BLUEPRINTS} blueprints`, async () => {
+  test(`the console makes two more requests at a site with ${DEVICES} devices of ${BLUEPRINTS} blueprints`, async () => {
     const { gateway, page } = opened();
     const blueprints: string[] = [];
     for (let index = 0; index < BLUEPRINTS; index++) {
@@ -137,7 +137,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     assert.ok(kinds.includes('Sample'), kinds.join());
   });
 
-  test('asks for one more in German, whose words are a file of their own', async (t) => {
+  test('the console makes one more request in German, whose words are a file of their own', async (t) => {
     const { page } = opened();
     t.after(() => page.evaluate("localStorage.removeItem('language')"));
     await page.evaluate("localStorage.setItem('language', 'de')");
@@ -149,7 +149,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     );
   });
 
-  test('asks first who is logged in, and who logs out is asked for a login again', async () => {
+  test('the console asks first who is logged in, and asks for a login after a logout', async () => {
     const { page } = opened();
     const asked = await start(['.nav']);
     assert.ok(!asked.includes('/v3/auth/claim'));

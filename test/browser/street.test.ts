@@ -73,7 +73,7 @@ describe('a street', { skip: findBrowser() === undefined && NO_BROWSER }, () => 
     await keys.choose('button', 'Add another');
   }
 
-  test('a street is added with keys alone, from one search after another, and its energy equals what it does', async (t) => {
+  test("a street of devices is added by keyboard from repeated searches, and its energy equals the simulator's", async (t) => {
     const { page, open, gateway } = opened();
     const keys = keyboardOf(page);
     const seconds: number[] = [];

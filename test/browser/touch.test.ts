@@ -32,7 +32,7 @@ const OUTSIDE = `[...document.querySelectorAll('.attention a, .device-card > a, 
 describe('touch', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('no target on any page is below 44 px with a coarse pointer at 390 px, and links that are rows fill them', async (t) => {
+  test('no target on any page is below 44 px with a coarse pointer at 390 px, and rows that are links are filled by them', async (t) => {
     const { browser, gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();

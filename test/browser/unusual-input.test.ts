@@ -25,7 +25,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
   let device: MockDevice;
 
-  test('the second click of two confirms nothing', async () => {
+  test('a second click does not confirm what the first one opened', async () => {
     const { gateway, page, open } = opened();
     device = await gateway.provision('Battery');
     await device.connect();
@@ -42,7 +42,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(device.requests.length, 0);
   });
 
-  test('the keyboard stays in a dialog whose content changes, and goes back to where it came from', async () => {
+  test('the focus stays in a dialog whose content changes, and returns to where it came from', async () => {
     const { page } = opened();
     const keyboard = keyboardOf(page);
     await keyboard.choose('[data-command=stop]');
@@ -55,7 +55,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.evaluate('document.activeElement.dataset.command'), 'stop');
   });
 
-  test('the keyboard is where it was after a button has worked', async () => {
+  test('the focus stays where it was after a button has worked', async () => {
     const { page, open } = opened();
     await open('#/devices/battery/configuration');
     await page.fill('[name=address]', 'not a connection');
@@ -66,7 +66,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.reload();
   });
 
-  test('the outcome of a command is followed after its dialog was closed', async () => {
+  test('the result of a command is followed after its dialog was closed', async () => {
     const { page, open } = opened();
     device.onRequest = undefined;
     await open('#/devices/battery/commands');
@@ -92,7 +92,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.locator('[name=restore_password][autocomplete=new-password]').waitFor();
   });
 
-  test('a password manager fills in both controls at once', async () => {
+  test('a password manager fills both fields at once', async () => {
     const { page } = opened();
     await page.evaluate(`for (const name of ['backup_password', 'backup_repeated']) {
       const input = document.querySelector('[name=' + name + ']');
@@ -119,7 +119,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('alert').waitFor();
   });
 
-  test('copies on a page that is not encrypted, and the keyboard stays there', async (t) => {
+  test('a page that is not encrypted can copy, and the focus stays there', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>
         one.addInitScript(`Object.defineProperty(window, 'isSecureContext', { value: false })`),
@@ -143,7 +143,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('alert').getByText('The gateway did not answer.').waitFor();
   });
 
-  test('a value that was removed from a chart is drawn again, and no two rows of its table have the same name', async () => {
+  test('a value removed from a chart can be drawn again, and no two rows of its table have the same name', async () => {
     const { page, open } = opened();
     const nowS = Math.floor(Date.now() / 1_000);
     for (const agoS of [60, 40, 20]) await device.telemetry({ timestamp: nowS - agoS, pv_total_power: agoS });
@@ -179,7 +179,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(new Set(drawn).size, drawn.length, drawn.join());
   });
 
-  test('a single value between gaps is seen in a chart', async () => {
+  test('a single value between gaps is visible in a chart', async () => {
     const { gateway, page } = opened();
     const lonely = await gateway.provision('Lonely');
     await lonely.connect();
@@ -205,7 +205,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await lonely.leave();
   });
 
-  test('hands draw only changed values of a device again', async (t) => {
+  test('only changed values of a device are drawn again', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>
         one.addInitScript(`{
@@ -230,7 +230,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.evaluate('globalThis.written'), 6);
   });
 
-  test('a name without end and without a space fits a phone', async () => {
+  test('an endless name without a space fits a phone', async () => {
     const { page, gateway } = opened();
     await device.telemetry({ battery_soc: 50, alerts: ['battery_low'] });
     const name = 'Wärmepumpe'.repeat(NAME_LETTERS).slice(0, NAME_LETTERS);
@@ -271,7 +271,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await device.leave();
   });
 
-  test('hands on the narrowest phone all pages of the bar and all stretches of a chart can be touched', async () => {
+  test('the narrowest phone reaches all pages of the bar and all periods of a chart', async () => {
     const { page } = opened();
     await page.setViewportSize({ width: 320, height: 640 });
     for (const language of ['de', 'en']) {
@@ -310,7 +310,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.setViewportSize({ width: 390, height: 844 });
   });
 
-  test('hands on a phone the bar at the bottom hides nothing that the keyboard comes to', async () => {
+  test('the bottom bar of a phone hides no control that has the focus', async () => {
     const { page } = opened();
     const hidden = new Set<string>();
     for (const hash of ['#/access', '#/site', '#/system/backup']) {
@@ -329,7 +329,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.deepEqual([...hidden], []);
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('unusual input logs no error in the browser', () => {
     assert.deepEqual(
       opened().complaints.filter((text) => !/status of 4\d\d/.test(text)),
       [],

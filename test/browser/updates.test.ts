@@ -14,7 +14,7 @@ const UPDATES = '#/system/updates';
 describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROWSER) || noDpkg }, () => {
   const opened = useConsole();
 
-  test('a gateway that its package did not install says so, and asks for no file', async () => {
+  test('a gateway that no package installed says so, and asks for no file', async () => {
     const { page, open, says } = opened();
     await open(UPDATES);
     await says('This gateway was not installed from its package');
@@ -23,7 +23,7 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await picture(page, 'updates-none');
   });
 
-  test('a package is refused in a sentence, shown, installed by the keyboard, and said to have failed', async (t) => {
+  test('a package is refused with a sentence, shown, installed by keyboard, and reported when it failed', async (t) => {
     const { page, open, says } = opened();
     const box = await startUpdates(t);
     let { served } = box;

@@ -91,13 +91,13 @@ describe('the tables that the code defines', async () => {
   const defined = await definedTables();
   const migrated = migratedTables();
 
-  test('the code defines all tables that the migrations make, except the blocks of telemetry', () => {
+  test('all tables that the migrations make are defined in the code, except the blocks of telemetry', () => {
     const names = [...migrated.keys()].filter((name) => !/^(telemetry_|sqlite_)/.test(name));
     assert.deepEqual(names.sort(), [...new Set(defined.map(({ name }) => name))].sort());
   });
 
   for (const { file, name, columns } of defined)
-    test(`${name} of ${file} has the columns, types, keys and NULLs of the migrations`, () => {
+    test(`the table ${name} of ${file} has the columns, types, keys and NULLs of the migrations`, () => {
       assert.deepEqual(columns, migrated.get(name));
     });
 });

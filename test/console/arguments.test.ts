@@ -32,7 +32,7 @@ describe('what is typed into a form', () => {
       assert.deepEqual(typedValues({ it: declared }, { it: text }), { values: {}, faults: [fault] }),
     );
 
-  test('becomes values of the declared types', () => {
+  test('typed text becomes values of the declared types', () => {
     const declared = {
       count: argument('integer'),
       power: argument('float'),
@@ -57,14 +57,14 @@ describe('what is typed into a form', () => {
     });
   });
 
-  test('leaves out what was not given, so that the gateway takes its default', () => {
+  test('empty fields are left out, so that the gateway takes its default', () => {
     assert.deepEqual(typedValues({ it: argument('float', { default: 3 }) }, { it: '' }), {
       values: {},
       faults: [],
     });
   });
 
-  test('begins with the stored values, else the defaults', () => {
+  test('a form begins with the stored values, else the defaults', () => {
     const declared = {
       a: argument('integer', { default: 1 }),
       b: argument('boolean', { default: true }),
@@ -73,7 +73,7 @@ describe('what is typed into a form', () => {
     assert.deepEqual(initialTexts(declared, { a: 0 }), { a: '0', b: 'true', c: '' });
   });
 
-  test('is converted back to the same value', () => {
+  test('a value shown in a form converts back to the same value', () => {
     const cases = fc.oneof(
       fc.tuple(fc.constant('integer'), fc.maxSafeInteger()),
       fc.tuple(

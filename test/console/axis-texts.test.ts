@@ -19,10 +19,10 @@ const rows: [title: string, values: (number | null)[], step: number, texts: stri
   ['a place without a line', [null, 1], 1, ['', '1']],
 ];
 for (const [title, values, step, texts] of rows)
-  test(`each line of an axis can be told apart for ${title}`, () =>
+  test(`the lines of an axis can be told apart for ${title}`, () =>
     assert.deepEqual(axisTexts(values, step), texts));
 
-test('the highest line has the unit, and all lines are in it', () => {
+test('the highest line of an axis has the unit, and all lines are in it', () => {
   const rows: [values: number[], step: number, unit: string, texts: string[]][] = [
     [[0, 2_000, 4_000], 2_000, 'W', ['0', '2', '4 kW']],
     [[-5_000, 0, 5_000], 2_500, 'W', ['−5.0', '0', '5.0 kW']],
@@ -36,7 +36,7 @@ test('the highest line has the unit, and all lines are in it', () => {
   for (const [values, step, unit, texts] of rows) assert.deepEqual(axisTexts(values, step, unit), texts);
 });
 
-test('a column of cells has digits in common, unless its numbers differ too much in size', () => {
+test('the cells of a column have the same number of digits, unless their sizes differ too much', () => {
   assert.deepEqual(
     [1.5, 20, null].map((value) => cellText(value, false, cellDigits([1.5, 20, null]))),
     ['1.5', '20.0', '–'],

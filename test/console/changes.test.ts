@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changesOf } from '../../src/console/changes.ts';
 
-test('sends changed members, and of groups their changed members', () => {
+test('only changed members are sent, and of groups their changed members', () => {
   const before = { name: 'a', to: ['x', 'y'], mqtt: { url: 'u', commands: { level: 'USER', devices: [] } } };
   assert.deepEqual(changesOf(before, before), {});
   assert.deepEqual(changesOf(before, { ...before, name: 'b' }), { name: 'b' });
@@ -13,7 +13,7 @@ test('sends changed members, and of groups their changed members', () => {
   });
 });
 
-test('sends deeper members, new members and former groups as a whole', () => {
+test('deeper members, new members and former groups are sent as a whole', () => {
   const before = { mqtt: { url: 'u', commands: { level: 'USER', devices: ['a'] } }, secret: undefined };
   const commands = { level: 'OWNER', devices: ['a'] };
   assert.deepEqual(changesOf(before, { mqtt: { url: 'u', commands } }), { mqtt: { commands } });

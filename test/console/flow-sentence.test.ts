@@ -56,10 +56,10 @@ describe('the sentence above the picture of the flows', () => {
     ],
   ];
   for (const [title, power, shown, more] of rows)
-    test(`says what is true when ${title}`, () =>
+    test(`the sentence above the flows is true when ${title}`, () =>
       assert.deepEqual(sentenceOf(power), { title: shown, more }));
 
-  test('names as supply what gives power, not what takes it', () =>
+  test('the sentence above the flows names as supply what gives power, not what takes it', () =>
     assert.deepEqual(supplyOf(now({ pv: 3_000, battery: -1_000, grid: 500, load: 2_500 })), [
       { role: 'pv', powerW: 3_000 },
       { role: 'grid', powerW: 500 },

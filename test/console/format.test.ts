@@ -96,7 +96,7 @@ describe('a value as people read it', () => {
     assert.equal(text(2_500, attribute({ unit: 'V' })), '2 500 V');
   });
 
-  test('shows the symbol that the manifest gives its unit', () => {
+  test('a value as people read it has the symbol that the manifest gives its unit', () => {
     const manifest = { units: { Cel: { symbol: '°C' } } } as unknown as Parameters<typeof showValue>[2];
     assert.equal(text(32.7, attribute({ unit: 'Cel' }), manifest), '32.7 °C');
   });
@@ -134,7 +134,7 @@ describe('a value as people read it', () => {
     );
   });
 
-  test('keeps its digits in a larger unit, so that a steady power does not change its width', () => {
+  test('a value as people read it keeps its digits in a larger unit, so that a steady power keeps its width', () => {
     const power = attribute({ unit: 'W', auto_scale: ['kW'] });
     assert.deepEqual(
       [4_999, 5_000, 5_201, 123_400].map((value) => text(value, power)),
@@ -174,7 +174,7 @@ describe('a value as people read it', () => {
 });
 
 describe('a column of numbers', () => {
-  test('a column of numbers has as many digits after the mark as its smallest number needs', () => {
+  test('a column of numbers has as many decimals as its smallest number needs', () => {
     const rows: [values: (number | null)[], shown: string[]][] = [
       [
         [1.5, 20, 3.25],
@@ -202,7 +202,7 @@ describe('a column of numbers', () => {
     }
   });
 
-  test('writes nothing without a sign, whatever it was rounded from', () =>
+  test('a column of numbers writes zero without a sign, whatever it was rounded from', () =>
     assert.deepEqual([numberAs(-0.001, 2), numberAs(-0.01, 2)], ['0.00', '−0.01']));
 });
 

@@ -159,7 +159,7 @@ test('every sentence that the gateway says to people is known in German', () => 
   );
 });
 
-test('a sentence in German takes over all that is put in', () => {
+test('a German sentence takes over all arguments', () => {
   for (const [english, german] of Object.entries({ ...sentences, ...ofLogs })) {
     const holes = english.match(HOLE) ?? [];
     assert.deepEqual((german.match(HOLE) ?? []).sort(), holes.toSorted(), english);
@@ -206,7 +206,7 @@ const SAID: [title: string, text: string, german: string][] = [
   ],
 ];
 for (const [title, text, german] of SAID)
-  test(`a sentence ${title}`, () => {
+  test(`a German sentence ${title}`, () => {
     assert.equal(inGerman(text), german);
   });
 

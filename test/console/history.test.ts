@@ -24,7 +24,7 @@ test('minimum and maximum are read only where they are drawn: of numbers, and of
 });
 
 describe('the stretch of time', () => {
-  test('the stretch of time is a period of the calendar, live while the present is in it; a fixed range stays', () => {
+  test('the period is one of the calendar, live while the present is in it; a fixed range stays', () => {
     assert.deepEqual(windowOf('day', NOW_S, 'Europe/Berlin'), {
       fromS: Date.parse('2026-02-28T23:00Z') / 1_000,
       toS: Date.parse('2026-03-01T23:00Z') / 1_000,
@@ -50,16 +50,16 @@ describe('the stretch of time', () => {
     });
   });
 
-  test('the stretch of time is the last hour for any other text', () => {
+  test('the period is the last hour for any other text', () => {
     for (const text of [undefined, '', 'eon', '5-1', '-', '1e3-1e4', '2026-13'])
       assert.equal(windowOf(text, NOW_S, 'UTC').fromS, NOW_S - 3_600);
   });
 
-  test('begins no earlier than 1970, where a clock that is not set is', () => {
+  test('the period begins no earlier than 1970, where a clock that is not set is', () => {
     for (const name of RANGES) assert.ok(windowOf(name, 120.5, 'Europe/Berlin').fromS >= 0, name);
   });
 
-  test('moves by its own length, and is named without a date again at the present', () => {
+  test('the period moves by its own length, and is named without a date again at the present', () => {
     const before = shifted(windowOf('day', NOW_S, 'UTC'), -1, NOW_S, 'UTC');
     assert.equal(before, '2026-02-28');
     assert.equal(shifted(windowOf(before, NOW_S, 'UTC'), 1, NOW_S, 'UTC'), 'day');
@@ -69,7 +69,7 @@ describe('the stretch of time', () => {
     assert.equal(shifted(windowOf(hour, NOW_S, 'UTC'), 1, NOW_S, 'UTC'), 'hour');
   });
 
-  test('turns to the period in which the shown one begins, or to the present one if that is shown', () => {
+  test('the period turns to the calendar period in which it begins, or to the present one if that is shown', () => {
     const turn = (text: string, range: (typeof RANGES)[number]): string =>
       turned(windowOf(text, NOW_S, 'UTC'), range, NOW_S, 'UTC');
     assert.equal(turn('2026-01', 'day'), '2026-01-01');
@@ -78,7 +78,7 @@ describe('the stretch of time', () => {
     assert.equal(turn('2026-01', 'hour'), 'hour');
   });
 
-  test('the stretch of time is zoomed around its middle, or at its end if that is about now', () => {
+  test('the period is zoomed around its middle, or at its end if that is about now', () => {
     assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 0.5, NOW_S), '1250-1750');
     assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 2, NOW_S), '500-2500');
     const half = zoomed(windowOf('hour', NOW_S, 'UTC'), 0.5, NOW_S);
@@ -86,11 +86,11 @@ describe('the stretch of time', () => {
     assert.equal(zoomed(windowOf(half, NOW_S, 'UTC'), 0.5, NOW_S + 20), `${NOW_S - 880}-${NOW_S + 20}`);
   });
 
-  test('the stretch of time is never shorter than a minute', () => {
+  test('the period is never shorter than a minute', () => {
     assert.equal(textOfWindow(100.4, 100.6), '100-160');
   });
 
-  test('the stretch of time has as many points as a screen, whatever its length', () => {
+  test('the period has as many points as a screen, whatever its length', () => {
     for (const name of RANGES) {
       const window = windowOf(name, NOW_S, 'UTC');
       const points = (window.toS - window.fromS) / stepOf(window);
@@ -101,13 +101,13 @@ describe('the stretch of time', () => {
 });
 
 describe('a day, a month or a year', () => {
-  test('a day, a month or a year is not a text that only looks like one', () => {
+  test('a text that only looks like a day, a month or a year is none', () => {
     for (const text of [undefined, '', '20', '2026-13', '2026-1', '2026-11-99', 'hour'])
       assert.equal(unitOf(text), undefined, String(text));
     assert.deepEqual(['2026-11-22', '2026-11', '2026'].map(unitOf), ['day', 'month', 'year']);
   });
 
-  test('follows another over the ends of months and years', () => {
+  test('a day, a month or a year follows another over the ends of months and years', () => {
     assert.equal(periodLater('2026-03-01', -1), '2026-02-28');
     assert.equal(periodLater('2026-01', -1), '2025-12');
     assert.equal(periodLater('2026', 1), '2027');
@@ -140,7 +140,7 @@ describe('a day, a month or a year', () => {
 });
 
 describe('points', () => {
-  test('points are drawn for the range before at the times of the present one, without a band', () => {
+  test('points of the period before are drawn at the times of the present one, without a band', () => {
     const lines = { timesS: [10, 20], mean: [[1, 2]], least: [[0, 1]], most: [[2, 3]] };
     const before = { timesS: [-10, 0, 10], mean: [[7, undefined, 9]], least: [[6, 6, 6]], most: [[8, 8, 8]] };
     assert.deepEqual(withLinesBefore(lines, before), {
@@ -186,11 +186,11 @@ describe('points', () => {
     );
   });
 
-  test('points are connected to their neighbours only for a fast device', () => {
+  test('points of a fast device are connected to their neighbours only', () => {
     assert.deepEqual(connected([1, 2, null, null, null, 3, 4, 5]), [1, 2, null, null, null, 3, 4, 5]);
   });
 
-  test('points before the first and after the last are none', () => {
+  test('no points are drawn before the first and after the last', () => {
     assert.deepEqual(connected([null, 1, null]), [null, 1, null]);
     assert.deepEqual(connected([]), []);
   });

@@ -40,7 +40,7 @@ describe('the path of a field', () => {
     assert.equal(pathText([]), '.');
   });
 
-  test('leads to what is there, and to nothing that is not', () => {
+  test('the path of a field leads to existing fields only', () => {
     const content = { emeters: [{ power: 230.5 }], list: [] };
     assert.equal(leafAt(content, ['emeters', 0, 'power']), 230.5);
     for (const path of [['emeters', 1, 'power'], ['emeters', 0], ['constructor'], ['list', 'length', 'x']])
@@ -50,7 +50,7 @@ describe('the path of a field', () => {
 });
 
 describe('the template of the JSON browser', () => {
-  test('says what was chosen, and compiles', () => {
+  test('the template of the JSON browser contains what was chosen, and compiles', () => {
     const text = jsonTemplateText({ ...NAMES, url: 'http://192.168.1.20:8080/api?x={a}' }, [
       row(['emeters', 0, 'power'], -230.5, { title: 'Grid power', unit: 'W', part: 'grid power' }),
       row(['total'], '12.5', { title: 'Imported', unit: 'Wh', factor: '1000', part: 'grid forward' }),
@@ -89,7 +89,7 @@ describe('the template of the JSON browser', () => {
     assert.deepEqual(problemsOf(manifest, others), []);
   });
 
-  test('reads numbers in texts as numbers, and shows them with factor and unit', () => {
+  test('the template of the JSON browser reads numbers in texts, and shows them with factor and unit', () => {
     assert.deepEqual(['1', '-2.5', ' 3 ', '', '1e3', 'a', '0x1'].map(isNumber), [
       true,
       true,

@@ -23,7 +23,7 @@ test('a changed line stands twice, with three lines around it', () => {
   ]);
 });
 
-test('lines that are added and removed leave those between them alone', () => {
+test('unchanged lines between added and removed ones stay', () => {
   assert.deepEqual(shown('a\nb\nc\nd', 'b\nc\nx\nd\ne'), ['-a', ' b', ' c', '+x', ' d', '+e']);
 });
 

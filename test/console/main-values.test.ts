@@ -18,7 +18,7 @@ function manifest(telemetry: Record<string, string>): Manifest {
 }
 
 describe('the main values of a device', () => {
-  test('the main values of a device are the most telling four numbers, and the state', () => {
+  test('the main values of a device are its four most important numbers, and the state', () => {
     const found = mainValues(
       manifest({
         alerts: 'alerts',

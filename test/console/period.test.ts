@@ -36,7 +36,7 @@ describe('periods', () => {
       assert.equal(periodLater(period, by), later);
   });
 
-  test('other texts name no period', () => {
+  test('other texts are no periods', () => {
     assert.deepEqual(
       ['2026', '2026-W48', '2026-11', '2026-11-23', '2026-13', '2026-W54', '2026-W00', 'now', undefined].map(
         unitOf,

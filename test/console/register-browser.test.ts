@@ -58,7 +58,7 @@ const TITLES = [
 ];
 
 describe('the template of the register browser', () => {
-  test('says what was typed, in the form of the library', () => {
+  test('the template of the register browser contains what was typed, in the form of the library', () => {
     const rows: RegisterRow[] = [
       { ...ROW, type: 'i32', isLowFirst: true, factor: '0.1', part: 'grid power' },
       {
@@ -112,7 +112,7 @@ describe('the template of the register browser', () => {
     assert.equal(valueOf(bit, [1]), 1);
   });
 
-  test('takes the transport and another port from the address', () => {
+  test('the template of the register browser takes the transport and another port from the address', () => {
     const connection = (uri: string): unknown =>
       (parse(templateText({ ...HEAD, uri }, [ROW])) as { modbus: unknown }).modbus;
     assert.deepEqual(connection('tcp://a:1502'), { transports: ['tcp'], port: 1_502, unit: 3 });
@@ -122,7 +122,7 @@ describe('the template of the register browser', () => {
     assert.deepEqual(connection('port://rs485'), { transports: ['rtu'], unit: 3 });
   });
 
-  test('compiles to a valid blueprint, whatever the rows are', () => {
+  test('the template of the register browser compiles to a valid blueprint, whatever the rows are', () => {
     const random = createRandom(38);
     for (let round = 0; round < 200; round += 1) {
       const rows = Array.from({ length: random.integer(1, 12) }, (_, key): RegisterRow => ({

@@ -13,7 +13,7 @@ const live = (id: string, type: Device['type'] = 'LUA', sent: readonly string[] 
 
 const source = (id: string, role: string) => ({ device_id: id, role }) as PowerNow['sources'][number];
 
-test('devices stand by the first of their roles, those without one and the box at the end', () => {
+test('devices stand under their first role; those without one and the box come last', () => {
   const devices = [live('box', 'GATEWAY'), live('sensor'), live('hybrid'), live('meter'), live('roof')];
   const sources = [
     source('hybrid', 'grid'),
@@ -32,7 +32,7 @@ test('devices stand by the first of their roles, those without one and the box a
   );
 });
 
-test('the value that says most of a role comes first, of those that the device has sent', () => {
+test('the main value of a role comes first among those that the device has sent', () => {
   const names = ['battery_soc', 'pv_power', 'ac_power', 'grid_total_power'];
   assert.equal(bestFirst(live('a', 'LUA', names), names, 'pv')[0], 'pv_power');
   assert.equal(bestFirst(live('a', 'LUA', names), names, 'grid')[0], 'grid_total_power');
@@ -42,7 +42,7 @@ test('the value that says most of a role comes first, of those that the device h
   assert.deepEqual(bestFirst(live('a', 'LUA', names), names, 'other'), names);
 });
 
-test('a device has the place of its first role, and the values of all its roles in their order', () => {
+test('a device stands under its first role, with the values of all its roles in their order', () => {
   const counted = (id: string, role: string, power: string | null, charge: string | null = null) =>
     ({ device_id: id, role, power, state_of_charge: charge }) as never;
   const sources = [

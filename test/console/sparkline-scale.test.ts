@@ -34,14 +34,14 @@ describe('the scale of a small line', () => {
     ['a charge that varies by 1 %', line('c', '%', [64, 65, 64])],
   ];
   for (const [title, one] of flat)
-    test(`${title} is drawn flat`, () => assert.ok(heightOf(one) < 0.03, String(heightOf(one))));
+    test(`a small line is flat: ${title}`, () => assert.ok(heightOf(one) < 0.03, String(heightOf(one))));
 
-  test('a real change fills the picture', () => {
+  test('a real change fills the height of a small line', () => {
     assert.equal(heightOf(line('t', '°C', [18, 24, 21])), 1);
     assert.equal(heightOf(line('p', 'W', [0, 5_000, 0])), 1);
   });
 
-  test('powers and percentages include zero, on either side of it', () => {
+  test('powers and percentages include zero in a small line, on either side of it', () => {
     for (const unit of ['W', 'kW', 'VA', 'var', '%'])
       for (const column of [
         [4_000, 5_000],
@@ -52,7 +52,7 @@ describe('the scale of a small line', () => {
       }
   });
 
-  test('all lines of one unit have one scale, and those without a unit their own', () => {
+  test('small lines of one unit share a scale, and those without a unit have their own', () => {
     const lines = [
       line('pv', 'W', [0, 5_000]),
       line('standby', 'W', [3, 4]),

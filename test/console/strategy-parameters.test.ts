@@ -19,14 +19,14 @@ const parametersOf = (id: string) =>
 
 describe('the form of a strategy', () => {
   for (const entry of readdirSync(FOLDER, { withFileTypes: true }).filter((each) => each.isDirectory()))
-    test(`sends the defaults of ${entry.name} when nothing is typed, and null for what has none`, () => {
+    test(`the form of a strategy sends the defaults of ${entry.name} when nothing is typed, and null for those without`, () => {
       const parameters = parametersOf(entry.name);
       const sent = valuesOf(parameters, textsOf(parameters, {}, known), known);
       for (const { name, kind, default: fallback } of parameters)
         if (kind !== 'list') assert.deepEqual(sent[name], fallback ?? null, name);
     });
 
-  test('sends what a rule has, when nothing is changed', () => {
+  test('the form of a strategy sends what the rule has when nothing is changed', () => {
     const given = {
       meter: { device: 'meter', attribute: 'power', inverted: true },
       loads: [
@@ -45,7 +45,7 @@ describe('the form of a strategy', () => {
     assert.partialDeepStrictEqual(valuesOf(reserve, textsOf(reserve, window, known), known), window);
   });
 
-  test('leaves out a window of which one end is missing', () => {
+  test('the form of a strategy leaves out a window of which one end is missing', () => {
     const reserve = parametersOf('battery-reserve');
     assert.equal(valuesOf(reserve, { 'window.from': '22:00' }, known)['window'], null);
   });

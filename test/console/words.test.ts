@@ -149,7 +149,7 @@ describe('the words of the console', () => {
     );
   });
 
-  test('the words of the console are all translated, except those that are the same', () => {
+  test('every word of the console is translated, except listed ones that are the same', () => {
     const same = english.filter(([place, sentence]) => german.get(place) === sentence);
     assert.deepEqual(same.map(([place]) => place).sort(), [...SAME].sort());
   });
@@ -174,7 +174,7 @@ describe('the words of the console', () => {
 });
 
 describe('the check of words', () => {
-  test('finds texts outside of the catalogue, and ignores what nobody reads', (t) => {
+  test('texts outside of the catalogue are found, except those that nobody reads', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-words-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     mkdirSync(join(folder, 'words'));

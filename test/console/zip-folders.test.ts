@@ -18,7 +18,7 @@ describe('a zip', () => {
       assert.throws(() => blueprintFolders(new Uint8Array(bytes).buffer), { name: 'Error' });
   });
 
-  test('gives a zip for each folder with a manifest of a repository, with all of its files', async () => {
+  test('a zip of a repository gives one zip for each folder with a manifest, with all of its files', async () => {
     const long = 'print(1)\n'.repeat(1_000);
     const archive = await zipOf({
       'repository-main/README.md': 'read',

@@ -42,7 +42,7 @@ describe('times where the site is', () => {
     assert.equal(periodText(alert), '22 Nov 2026, 22:30:00 – 23 Nov 2026, 01:15:00');
   });
 
-  test("differ from the browser's clock only if it shows other times, whatever the name of the zone", (t) => {
+  test("times where the site is differ from the browser's only if the clocks do, whatever the name of the zone", (t) => {
     const own = process.env['TZ'];
     t.after(() => {
       if (own === undefined) delete process.env['TZ'];

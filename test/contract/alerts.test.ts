@@ -45,7 +45,7 @@ describe('is refused', () => {
     test(title, async () => assert.equal(refusal(await gateway().call(caller, method, path)), wanted));
 });
 
-test('the list is filtered by state, severity, device and time, and paged', async () => {
+test('the list of alerts is filtered by state, severity, device and time, and paged', async () => {
   assert.deepEqual(await names(), ['battery_low', 'grid_lost', 'made_up']);
   assert.deepEqual(await names('&state=RAISED'), ['grid_lost', 'made_up']);
   assert.deepEqual(await names('&state=cleared'), ['battery_low']);
@@ -61,7 +61,7 @@ test('the list is filtered by state, severity, device and time, and paged', asyn
   assert.deepEqual([(alerts as { name: string }[])[0]?.name, total], ['battery_low', 3]);
 });
 
-test('an acknowledgement stays with who was first, and its name is not for everybody', async () => {
+test('an acknowledgement keeps who was first, and not every role sees the name', async () => {
   const { alerts } = await gateway().ok('USER', 'GET', `${ALERTS}?state=RAISED&severity=error`);
   const [{ id } = { id: '' }] = alerts as { id: string }[];
   const first = await gateway().ok('USER', 'POST', `${ALERTS}/${id}/acknowledge`);
@@ -78,7 +78,7 @@ test('an acknowledgement stays with who was first, and its name is not for every
   assert.deepEqual(target, { alert_id: id, device_id: device.id, device_name: 'Battery', alert: 'made_up' });
 });
 
-test('everything that is raised is acknowledged at once, and told as it happens', async (t) => {
+test('all raised alerts are acknowledged at once, and reported as it happens', async (t) => {
   const watched = await gateway().watch('USER', ALERTS);
   t.after(() => watched.close());
   const { alerts, total_count: count } = await gateway().ok('USER', 'POST', `${ALERTS}/acknowledge`);
@@ -179,7 +179,7 @@ describe('an alert of an attribute above the role', () => {
     );
   });
 
-  test('an alert of an attribute above the role is told below it only once all may read who tells it, and its end to everybody then', async (t) => {
+  test('an alert of an attribute above the role is reported below it only once all may read who acknowledged it, and its end to everybody then', async (t) => {
     const owner = await gateway().watch('OWNER', ALERTS);
     const installer = await gateway().watch('INSTALLER', ALERTS);
     t.after(() => (owner.close(), installer.close()));

@@ -205,7 +205,7 @@ function comparable({ status, body, headers }: Answer, { same }: Sample): unknow
 
 describe('an operation answers the same on every path', () => {
   for (const row of OPERATIONS.filter(({ method }) => method !== 'WS'))
-    test(`${row.chapter} ${row.operation}`, async () => {
+    test(`${row.chapter} ${row.operation} answers the same on every path`, async () => {
       const [canonical = ''] = row.paths;
       const { answer: expected, sample } = await ask(row, canonical);
       assert.equal(expected.status, sample.status ?? 200, JSON.stringify(expected.body));
@@ -236,7 +236,7 @@ describe('a stream sends the same on every path', () => {
     },
   };
   for (const row of OPERATIONS.filter(({ method }) => method === 'WS'))
-    test(`${row.chapter} ${row.operation}`, async () => {
+    test(`${row.chapter} ${row.operation} sends the same on every path`, async () => {
       const { send, member } = sent[row.operation] ?? {};
       assert.ok(send && member);
       const sockets: Watched[] = [];

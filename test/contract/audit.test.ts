@@ -46,7 +46,7 @@ describe('the audit trail is refused', () => {
 });
 
 describe('the audit trail', () => {
-  test('tells who changed what, when, from where and with what result, newest first', async (t) => {
+  test('the audit trail has who changed what, when, from where and with what result, newest first', async (t) => {
     const { api, token, userId } = await claimed(t);
     await api.clock.advance(1_000);
     await api.send('PATCH', '/v3/site', { 'X-Service-Auth-Token': token }, { name: 'Yard' });
@@ -71,7 +71,7 @@ describe('the audit trail', () => {
     assert.equal((body as { total_count: number }).total_count, 3);
   });
 
-  test('names what was made', async (t) => {
+  test('the audit trail names created objects', async (t) => {
     const { api, token } = await claimed(t);
     const made = await api.send(
       'POST',
@@ -86,14 +86,14 @@ describe('the audit trail', () => {
     assert.deepEqual((await entries(api))[0]?.target, { token_id: id, role: 'USER' });
   });
 
-  test('says nothing of what only reads', async (t) => {
+  test('the audit trail has nothing of reading requests', async (t) => {
     const api = startApi(t);
     await api.call('OWNER', 'GET', '/v3/site');
     await api.call('USER', 'GET', '/v3/audit');
     assert.deepEqual(await entries(api), []);
   });
 
-  test('names a failed login by its address and no one’s name, and holds no secret', async (t) => {
+  test('the audit trail names a failed login by its address without a name, and holds no secret', async (t) => {
     const { api, token } = await claimed(t);
     await api.call(null, 'POST', '/v3/auth/login', { name: 'installer', password: 'not this one' });
     await api.send('POST', '/v3/auth/tokens', { 'X-Service-Auth-Token': token }, { name: 'x', role: 'USER' });
@@ -107,7 +107,7 @@ describe('the audit trail', () => {
       assert.ok(!stored.includes(secret), secret);
   });
 
-  test('keeps the target of a change short', async (t) => {
+  test('the audit trail keeps the target of a change short', async (t) => {
     const api = startApi(t);
     await api.call('OWNER', 'DELETE', `/v3/auth/tokens/${'ä'.repeat(300)}`);
     await api.clock.advance(1_000);
@@ -141,7 +141,7 @@ describe('the audit trail', () => {
     assert.equal((body as { total_count: number }).total_count, 2);
   });
 
-  test('shows so many entries unless asked for more', async (t) => {
+  test('the audit trail shows a default number of entries unless asked for more', async (t) => {
     const api = startApi(t);
     for (let count = 0; count <= LIMITS.audit.listItems; count++)
       await api.call('OWNER', 'POST', '/v3/site/archive');

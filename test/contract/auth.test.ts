@@ -14,7 +14,7 @@ describe('an unclaimed gateway refuses', () => {
     ['POST', '/v3/auth/logout'],
     ['GET', '/v3/test/anonymous'],
   ] as const)
-    test(`whoever comes without a token: ${method} ${path}`, async (t) => {
+    test(`an unclaimed gateway refuses callers without a token: ${method} ${path}`, async (t) => {
       const api = startApi(t, { anonymous: true });
       const answer = await api.call(null, method, path, body);
       assert.equal(refusal(answer), '401 invalid_header');
@@ -31,19 +31,19 @@ describe('an unclaimed gateway refuses', () => {
     ['an empty name', { claim_code: 'x', password: PASSWORD, name: ' ' }, '400 invalid_body'],
   ];
   for (const [title, body, expected] of wrong)
-    test(`a claim with ${title}`, async (t) => {
+    test(`an unclaimed gateway refuses a claim with ${title}`, async (t) => {
       const { auth, call } = startApi(t);
       assert.equal(refusal(await call(null, 'POST', '/v3/auth/claim', body)), expected);
       assert.equal(auth.claim.isClaimed(), false);
     });
 
-  test('nothing to who has a token of the local command', async (t) => {
+  test('an unclaimed gateway refuses nothing to a token of the local command', async (t) => {
     assert.equal((await startApi(t).call('READONLY', 'GET', '/v3/site')).status, 200);
   });
 });
 
 describe('the claim', () => {
-  test('sets the password of the installer, logs in, and ends the code', async (t) => {
+  test('the claim sets the password of the installer, logs in, and ends the code', async (t) => {
     const api = startApi(t);
     assert.deepEqual((await api.call(null, 'GET', '/v3/auth/claim')).body, { claim: { claimed: false } });
     const code = api.auth.claim.code() ?? '';
@@ -68,7 +68,7 @@ describe('the claim', () => {
     assert.equal(refusal(again), '409 already_claimed');
   });
 
-  test('takes the code as people type it', async (t) => {
+  test('the claim takes the code as people type it', async (t) => {
     const { auth, call } = startApi(t);
     const typed = ` ${(auth.claim.code() ?? '').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o')} `;
     const body = { claim_code: typed, password: PASSWORD, name: 'Anna' };
@@ -109,7 +109,7 @@ describe('a login', () => {
       assert.equal(answer.headers.get('set-cookie'), null);
     });
 
-  test('gives a session as token and as cookie that scripts of pages cannot read', async (t) => {
+  test('a login gives a session as token and as cookie that scripts of pages cannot read', async (t) => {
     const { api } = await claimed(t);
     const answer = await api.call(null, 'POST', '/v3/auth/login', { name: 'INSTALLER', password: PASSWORD });
     assert.equal(answer.status, 200);
@@ -138,7 +138,7 @@ describe('a login', () => {
     assert.equal(login.status, 200);
   });
 
-  test('a login ends by one logout for HTTPS and plain HTTP in one browser', async (t) => {
+  test('one logout ends the login for HTTPS and plain HTTP in one browser', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     const other = tokenOf(await api.call(null, 'POST', '/v3/auth/login', login));
@@ -151,7 +151,7 @@ describe('a login', () => {
       assert.equal(refusal(await api.send('GET', '/v3/site', as(ended))), '403 access_denied');
   });
 
-  test('a login is opened and ended by no form of another site', async (t) => {
+  test('a form of another site neither opens nor ends a login', async (t) => {
     const { api, token } = await claimed(t);
     const form = { 'Content-Type': 'text/plain', 'Sec-Fetch-Site': 'cross-site' };
     for (const [path, body] of [
@@ -176,7 +176,7 @@ describe('a login', () => {
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
   });
 
-  test('a login is kept in so many browsers of one user, then the oldest ends', async (t) => {
+  test('a user has a bounded number of logins, and the oldest ends first', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     let newest = '';
@@ -214,7 +214,7 @@ describe('the cookie of a login', () => {
       assert.equal(answer.status, status);
     });
 
-  test('gives way to a token in a header', async (t) => {
+  test('the cookie of a login is ignored when a header has a token', async (t) => {
     const { api, token } = await claimed(t);
     const answer = await api.send('GET', '/v3/site', {
       Cookie: `gateway_session_http=${token}`,

@@ -51,7 +51,7 @@ describe('an upload is refused', () => {
       assert.equal(refusal(await post(path, noZip, more)), '400 invalid_body');
     });
 
-  test('an upload is refused when the archive has one byte more than 20 MiB, as 413 with the limit', async () => {
+  test('an upload one byte larger than 20 MiB is refused as 413 with the limit', async () => {
     const { status, body } = await post(VALIDATE, Buffer.alloc(LIMITS.http.zipBodyBytes + 1));
     assert.equal(status, 413);
     const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;
@@ -153,7 +153,7 @@ describe('an upload', () => {
     assert.equal(refusal(await gateway().call('READONLY', 'GET', other)), '400 invalid_query');
   });
 
-  test('makes profiles usable at once, keeps the others, and comes back on both paths', async () => {
+  test('an upload of profiles makes them usable at once, keeps the others, and comes back on both paths', async () => {
     const profile = 'blueprint_spec: profile/1.0\ndisplay_name: Quiet\n';
     const zip = await zipOf({ 'sensor/quiet.yml': profile });
     assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {});
@@ -190,7 +190,7 @@ describe('uploaded blueprints', () => {
     return (blueprints as Record<string, unknown>[]).find((blueprint) => blueprint['id'] === id) ?? {};
   };
 
-  test('uploaded blueprints are listed without a name, told apart by their version, with the number of their devices', async () => {
+  test('uploaded blueprints without a name are listed with their version and the number of their devices', async () => {
     const ids = [await upload('Pump'), await upload('Pump')];
     await gateway().provision('Pump', ids[1]);
     for (const [index, id] of ids.entries()) {
@@ -261,7 +261,7 @@ describe('a path that is spelled out', () => {
       assert.equal((await gateway().request('READONLY', 'HEAD', path)).status, 405);
     });
 
-  test('leaves other words to be no blueprint', async () => {
+  test('other words in the path are unknown blueprints', async () => {
     for (const id of ['uploads', 'device_profile', 'does_not_exist'])
       assert.equal(
         refusal(await gateway().call('READONLY', 'GET', `/v3/blueprints/${id}`)),

@@ -70,7 +70,7 @@ describe('lists', () => {
     ['?device_id.in=nobody', 'ab of 2'],
   ];
   for (const [query, expected] of rows)
-    test(`lists give ${expected} for a device with ${query || 'nothing'}`, async (t) => {
+    test(`a list of executions gives ${expected} for a device with ${query || 'nothing'}`, async (t) => {
       const { list } = await filled(t);
       assert.equal(await list(`/v3/devices/battery/commands/executions${query}`), expected);
     });
@@ -90,17 +90,17 @@ describe('lists', () => {
     ['retention=ALL&device.child_type.in=LUA&name.in=ping&state.in=ERROR', 'e of 1'],
   ];
   for (const [query, expected] of siteRows)
-    test(`lists give ${expected} for the site with ${query || 'nothing'}`, async (t) => {
+    test(`a list of executions gives ${expected} for the site with ${query || 'nothing'}`, async (t) => {
       const { list } = await filled(t);
       assert.equal(await list(`/v3/site/commands/executions?${query}`), expected);
     });
 
-  test('lists take a device id as well as a slug for the site', async (t) => {
+  test('a list of executions of the site takes a device id as well as a slug', async (t) => {
     const { list, lua } = await filled(t);
     assert.equal(await list(`/v3/site/commands/executions?retention=ALL&device_id.in=${lua.id}`), 'de of 2');
   });
 
-  test('lists have the whole execution as an item, and its log on demand', async (t) => {
+  test('a list has the whole execution as an item, and its log on demand', async (t) => {
     const { ask, ids, device } = await filled(t);
     const path = '/v3/devices/battery/commands/executions?limit=1';
     const second = (text: string) => `2026-03-01T08:00:${text}Z`;
@@ -124,7 +124,7 @@ describe('lists', () => {
       });
   });
 
-  test('page through a thousand executions without gap or repeat', async (t) => {
+  test('pages of a thousand executions have no gap and no repeat', async (t) => {
     const { ask, bench, device } = await start(t);
     const insert = bench.state.prepare(`
       INSERT INTO execution (id, device_id, state, ephemeral, created_at_ms, requested_name, manifest_name,

@@ -184,7 +184,7 @@ describe('a call that is refused', () => {
     ],
   ];
   for (const [title, role, method, path, body, status, expected] of rows)
-    test(`${status}: ${title}`, async (t) => {
+    test(`a command is refused with ${status}: ${title}`, async (t) => {
       const { ask, bench } = await start(t);
       const answer = await ask(role, method, path, body);
       assert.deepEqual({ status: answer.status, body: answer.body }, { status, body: expected });
@@ -193,7 +193,7 @@ describe('a call that is refused', () => {
       assert.equal(bench.commands.list({ ...ALL }, 'SYSTEM').totalCount, 0);
     });
 
-  test('422: the device cannot be reached; nothing is recorded', async (t) => {
+  test('a command is refused with 422 when the device cannot be reached; nothing is recorded', async (t) => {
     const { ask, bench, device } = await start(t);
     bench.setListening(device, 0);
     for (const path of [execute, executions]) {
@@ -205,7 +205,7 @@ describe('a call that is refused', () => {
     assert.deepEqual(list.body, { executions: [], total_count: 0 });
   });
 
-  test('429: too many commands in progress, with Retry-After', async (t) => {
+  test('a command is refused with 429 and Retry-After when too many are in progress', async (t) => {
     const { ask, bench, device } = await start(t);
     for (let i = 0; i < LIMITS.commands.inFlightPerDevice; i++) await bench.run(device, 'ping');
     const { status, body, headers } = await ask('OWNER', 'POST', executions, { name: 'ping' });
@@ -217,7 +217,7 @@ describe('a call that is refused', () => {
     );
   });
 
-  test("403: an execution whose command's read_access_level is above the role; lists leave it out", async (t) => {
+  test("an execution is refused with 403 when its command's read_access_level is above the role; lists leave it out", async (t) => {
     const { ask, bench, device } = await start(t);
     const { id } = await bench.run(device, 'erase', { role: 'INSTALLER' });
     const { status, body } = await ask('OWNER', 'GET', `${executions}/${id}`);

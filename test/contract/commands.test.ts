@@ -28,7 +28,7 @@ async function askAndAnswer(
 }
 
 describe('Execute', () => {
-  test('answers the finished execution', async (t) => {
+  test('Execute answers the finished execution', async (t) => {
     const context = await start(t);
     const { status, body } = await askAndAnswer(
       context,
@@ -53,7 +53,7 @@ describe('Execute', () => {
     });
   });
 
-  test('tells every response with expand=log, newest first; sensitive values are masked', async (t) => {
+  test('Execute shows every response with expand=log, newest first; sensitive values are masked', async (t) => {
     const context = await start(t);
     const body = { name: 'set_limit', arguments: { value: 5, pin: '1234' }, ephemeral: true };
     const answer = await askAndAnswer(
@@ -83,7 +83,7 @@ describe('Execute', () => {
     assert.deepEqual(context.bench.sent[0]?.arguments, { value: 5, pin: '1234' });
   });
 
-  test('keeps an alias as the name and tells the manifest name', async (t) => {
+  test('Execute keeps an alias as the name and shows the manifest name', async (t) => {
     const context = await start(t);
     const { body } = await askAndAnswer(
       context,
@@ -95,7 +95,7 @@ describe('Execute', () => {
     assert.deepEqual(request, { name: 'probe', arguments: {}, manifest_name: 'ping' });
   });
 
-  test('tells a timeout as an execution with an ERROR response whose payload has a message', async (t) => {
+  test('Execute reports a timeout as an execution with an ERROR response whose payload has a message', async (t) => {
     const { ask, bench } = await start(t);
     const answer = ask('OWNER', 'POST', '/v3/devices/battery/execute_command', { name: 'ping' });
     await until(() => bench.sent.length === 1);
@@ -177,7 +177,7 @@ describe('the waiting answer', () => {
     assert.ok((await response.text()).startsWith('{'));
   });
 
-  test('a caller who leaves does not end the execution, and leaves no timer behind', async (t) => {
+  test('a caller who leaves does not end the execution, and leaves no timer', async (t) => {
     const leaving = new AbortController();
     const { bench, device, body, running } = await waiting(t, leaving.signal);
     leaving.abort();
@@ -202,7 +202,7 @@ describe('the waiting answer', () => {
 });
 
 describe('Create execution and Get execution', () => {
-  test('answers the id at once, and the execution by it', async (t) => {
+  test('Create execution answers the id at once, and Get execution the execution', async (t) => {
     const executions = '/v3/devices/battery/commands/executions';
     const { ask, bench, device } = await start(t);
     const created = await ask('USER', 'POST', executions, { name: 'ping', ephemeral: true });

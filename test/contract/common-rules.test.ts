@@ -97,7 +97,7 @@ test('from and to may be RFC 3339 or Unix seconds wherever they are taken', asyn
   }
 });
 
-test('everything in a list with an id is answered by its id too', async () => {
+test('every listed object with an id is answered by its id too', async () => {
   const { call, ok } = gateway();
   const { paths } = (await ok('READONLY', 'GET', '/v3/openapi.json')) as {
     paths: Record<string, Record<string, unknown>>;
@@ -146,7 +146,7 @@ test('everything in a list with an id is answered by its id too', async () => {
       assert.equal(refusal(await call('INSTALLER', 'GET', path + id)), `404 ${code}`, path + id);
 });
 
-test('a fault of a whole object names the member that is missing', async () => {
+test('a fault of a whole object names the missing member', async () => {
   const answer = await gateway().call('OWNER', 'POST', '/v3/targets', { name: 'stick', kind: 'FOLDER' });
   assert.deepEqual((answer.body as { errors: unknown }).errors, [
     {
@@ -157,7 +157,7 @@ test('a fault of a whole object names the member that is missing', async () => {
   ]);
 });
 
-test('a rule of V1 with functions of V3 is told so by the check and in its log', async () => {
+test('a rule of V1 with functions of V3 is reported by the check and in its log', async () => {
   const { ok } = gateway();
   const code = Buffer.from('scheduler.add(1000, function() end)').toString('base64');
   const script = { code, runtime_version: 'V1', exec_interval: '1m' };

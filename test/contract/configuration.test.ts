@@ -123,7 +123,7 @@ describe('configuration is refused', () => {
 });
 
 describe('configuration', () => {
-  test('configuration is a flat object of values and defaults; what has neither is absent', async () => {
+  test('configuration is a flat object of values and defaults, without those that have neither', async () => {
     assert.deepEqual(await get(LIMITS_GROUP, 'OWNER'), DEFAULTS);
     assert.deepEqual(await get(CONNECTION), {});
     assert.deepEqual(await get(`${LIMITS_GROUP}?param_names=`), DEFAULTS);
@@ -134,7 +134,7 @@ describe('configuration', () => {
     assert.deepEqual(await get(`${CONNECTION}?param_names=address,password`), {});
   });
 
-  test('takes values, and answers the whole group; null and reset give back the default', async () => {
+  test('configuration takes values, and answers the whole group; null and reset restore the default', async () => {
     const set = { minimum_soc_percent: 20, max_charge_power_w: 4_000, grid_feed_in_allowed: false };
     assert.deepEqual(await patch(LIMITS_GROUP, { set }), { ...DEFAULTS, ...set });
     for (const nothing of [{}, { set: null, reset: null }, { set: {}, reset: [] }, undefined])
@@ -145,7 +145,7 @@ describe('configuration', () => {
     );
   });
 
-  test('configuration goes back to its defaults as a whole; without a default the value is gone', async () => {
+  test('configuration is reset as a whole; without a default the value is gone', async () => {
     await patch(CONNECTION, { set: { address: 'tcp://192.168.0.10:502' } });
     for (const [path, expected] of [
       [LIMITS_GROUP, DEFAULTS],
@@ -157,7 +157,7 @@ describe('configuration', () => {
     }
   });
 
-  test('shows sensitive values to nobody, and keeps them', async () => {
+  test('configuration shows sensitive values to nobody, and keeps them', async () => {
     assert.deepEqual(
       await patch(CONNECTION, { set: { password: 'hidden', address: 'tcp://192.168.0.10:502' } }),
       { address: 'tcp://192.168.0.10:502' },
@@ -165,7 +165,7 @@ describe('configuration', () => {
     assert.deepEqual(await get(`${CONNECTION}?param_names=password`), {});
   });
 
-  test('says which sensitive values have been set, to who asks for that', async () => {
+  test('configuration tells on request which sensitive values have been set', async () => {
     const { ok } = gateway();
     await ok('INSTALLER', 'POST', `${CONNECTION}/reset_all`);
     const asked = (): Promise<unknown> => ok('INSTALLER', 'GET', `${CONNECTION}?expand=hidden`);
@@ -175,7 +175,7 @@ describe('configuration', () => {
     assert.deepEqual(await ok('INSTALLER', 'GET', CONNECTION), { configuration: {} });
   });
 
-  test('outlives a restart', async () => {
+  test('configuration survives a restart', async () => {
     await patch(LIMITS_GROUP, { set: { minimum_soc_percent: 33 } });
     await gateway().restart();
     assert.deepEqual(await get(LIMITS_GROUP), { ...DEFAULTS, minimum_soc_percent: 33 });
@@ -211,7 +211,7 @@ describe('sensitive values', () => {
     ['new credentials', 'generate_config', async () => ({ protocol: 'MQTT' })],
   ];
   for (const [title, path, body] of handovers)
-    test(`sensitive values are forgotten when somebody below their level gives the device ${title}, others are not`, async () => {
+    test(`sensitive values are forgotten when somebody below their level gives the device ${title}; others stay`, async () => {
       const { ok } = gateway();
       await patch(CONNECTION, { set: { password: 'hidden', address: 'tcp://192.168.0.10:502' } });
       await ok('INSTALLER', 'POST', `/v3/devices/battery/${path}`, await body());

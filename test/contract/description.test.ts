@@ -47,7 +47,7 @@ describe('the description of the interface', () => {
     description = readDescription(document);
   });
 
-  test('the description of the interface has every operation on every path that is served, and no other', () => {
+  test('the description of the interface has every operation on every served path, and no other', () => {
     const { routes } = served.gateway.operations();
     const expected = routes.flatMap(({ operation, method, paths }) =>
       paths.map((path) => `${method} ${path} ${operation}`),
@@ -58,7 +58,7 @@ describe('the description of the interface', () => {
     assert.deepEqual(described.toSorted(), expected.toSorted());
   });
 
-  test('the description of the interface has each operation that can succeed once, under its name, unless aliases are asked for', async () => {
+  test('the description of the interface has each operation once, under its name, unless aliases are asked for', async () => {
     const { routes } = served.gateway.operations();
     const { paths } = await served.ok('READONLY', 'GET', '/v3/openapi.json');
     const described = Object.entries(membersOf(paths)).flatMap(([path, item]) =>
@@ -73,7 +73,7 @@ describe('the description of the interface', () => {
     assert.deepEqual(described.toSorted(), expected.toSorted());
   });
 
-  test('gives every path of an operation an id of its own that does not depend on their order', () => {
+  test('the description of the interface gives each path of an operation an id that does not depend on their order', () => {
     const ids = Object.values(membersOf(document['paths'])).flatMap((item) =>
       Object.values(membersOf(item)).map((operation) => String(membersOf(operation)['operationId'])),
     );
@@ -85,7 +85,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('the description of the interface has a schema for every body and answer, binary ones of files and text of texts', () => {
+  test('the description of the interface has a schema for every body and answer, binary for files and text for texts', () => {
     const contents: [string, string, Record<string, unknown>][] = [];
     const components = membersOf(document['components']);
     for (const kind of ['requestBodies', 'responses'])
@@ -113,7 +113,7 @@ describe('the description of the interface', () => {
     ]);
   });
 
-  test('the description of the interface has nothing that client generators have no type for', () => {
+  test('the description of the interface has only types that client generators know', () => {
     const found: string[] = [];
     const visit = (value: unknown, place: string): void => {
       const { const: only, default: usual, anyOf } = membersOf(value);
@@ -127,7 +127,7 @@ describe('the description of the interface', () => {
     assert.deepEqual(found, []);
   });
 
-  test('says of every operation what it does and what it answers', () => {
+  test('the description of the interface tells of every operation what it does and what it answers', () => {
     const { routes, streams } = served.gateway.operations();
     assert.deepEqual(
       routes.filter(({ about, answer }) => about === undefined || answer === undefined),
@@ -151,7 +151,7 @@ describe('the description of the interface', () => {
     assert.ok(parameters.length > 79, String(parameters.length));
   });
 
-  test('names the role that an operation needs', async () => {
+  test('the description of the interface names the role that an operation needs', async () => {
     for (const { method, path, role } of description.operations) {
       const answer = await served.call(null, method, filled(path));
       if (role === null) continue;
@@ -159,7 +159,7 @@ describe('the description of the interface', () => {
     }
   });
 
-  test('leaves out no method that a path answers', async () => {
+  test('the description of the interface leaves out no method that a path answers', async () => {
     const described = Map.groupBy(description.operations, ({ path }) => path);
     for (const [path, operations] of described)
       for (const method of METHODS) {
@@ -183,13 +183,13 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('asks for a token at every stream', async () => {
+  test('the description of the interface asks for a token at every stream', async () => {
     const described = document['x-streams'] as { paths: { path: string }[] }[];
     for (const { path } of described.flatMap(({ paths }) => paths))
       await assert.rejects(served.watch(null, filled(path)), (error: Refusal) => error.status === 401, path);
   });
 
-  test('marks older paths only', () => {
+  test('the description of the interface marks older paths only', () => {
     const paths = Object.entries(membersOf(document['paths']));
     const older = paths.flatMap(([path, item]) =>
       Object.values(membersOf(item)).some((operation) => membersOf(operation)['deprecated'] === true)
@@ -203,7 +203,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('carries examples that fit their schemas', () => {
+  test('the description of the interface carries examples that fit their schemas', () => {
     const components = membersOf(document['components']);
     const validatorOf = createValidators(document);
     let count = 0;
@@ -279,7 +279,7 @@ describe('the description of messages', () => {
     }
   });
 
-  test('leads to nothing that is not there', async (t) => {
+  test('the description of messages has no broken reference', async (t) => {
     const served = await startTestGateway(t);
     for (const path of ['/v3/asyncapi.json', '/v3/openapi.json', '/v3/openapi.json?aliases=true']) {
       const document = await served.ok('READONLY', 'GET', path);
@@ -298,7 +298,7 @@ describe('the description of messages', () => {
     }
   });
 
-  test('the description of messages has every topic that devices speak on, and their payloads are taken', async (t) => {
+  test('the description of messages has every topic of devices, and their payloads are accepted', async (t) => {
     const served = await startTestGateway(t);
     const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     assert.equal(document['asyncapi'], '3.0.0');
@@ -325,7 +325,7 @@ describe('the description of messages', () => {
     assert.deepEqual(logs, []);
   });
 
-  test('carries examples that fit their schemas', async (t) => {
+  test('the description of messages carries examples that fit their schemas', async (t) => {
     const served = await startTestGateway(t);
     const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
     const validatorOf = createValidators(document);

@@ -92,7 +92,7 @@ describe('a list of logs that is refused', () => {
     ],
   ];
   for (const [title, role, path, status, expected] of rows)
-    test(`${status}: ${title}`, async (t) => {
+    test(`a list of logs is refused with ${status}: ${title}`, async (t) => {
       const { ask } = await start(t);
       const answer = await ask(role, 'GET', path);
       assert.deepEqual({ status: answer.status, body: answer.body }, { status, body: expected });
@@ -123,7 +123,7 @@ describe('Get Logs', () => {
     return { received_at: `2026-03-01T08:00:0${index}.000Z`, severity, message, persist };
   };
 
-  test('answers whole entries', async (t) => {
+  test('Get Logs answers whole entries', async (t) => {
     const { origin, device } = await filled(t);
     const response = await fetch(origin + PATH, {
       headers: { 'X-Service-Auth-Token': 'USER', 'User-Agent': BROWSER },
@@ -140,7 +140,7 @@ describe('Get Logs', () => {
   });
 
   for (const userAgent of ['', 'Go-http-client/1.1', 'Go-http-client/2.0'])
-    test(`leaves the device's own time out for the User-Agent "${userAgent}"`, async (t) => {
+    test(`Get Logs leaves the device's own time out for the User-Agent "${userAgent}"`, async (t) => {
       const { origin, device } = await filled(t);
       const response = await fetch(`${origin}${PATH}?limit=1`, {
         headers: { 'X-Service-Auth-Token': 'USER', 'User-Agent': userAgent },
@@ -183,7 +183,7 @@ describe('Get Logs', () => {
     ['received_at.gte=2026-03-01T08:00:03Z&received_at_from=2026-03-01T08:00:00Z', 'd of 1'],
   ];
   for (const [query, expected] of rows)
-    test(`gives ${expected} for ${query || 'nothing'}`, async (t) => {
+    test(`Get Logs gives ${expected} for ${query || 'nothing'}`, async (t) => {
       const { ask } = await filled(t);
       const { status, body } = await ask('USER', 'GET', `${PATH}?${query}`);
       assert.equal(status, 200);
@@ -191,7 +191,7 @@ describe('Get Logs', () => {
       assert.equal(`${logs.map(({ message }) => message).join('')} of ${total_count}`, expected);
     });
 
-  test('answers the last 50 when nothing is asked', async (t) => {
+  test('Get Logs answers the last 50 when nothing is asked', async (t) => {
     const { ask, bench, device } = await start(t);
     const said = Array.from({ length: 60 }, (_, i) => bench.deliver(device, 'logs', { message: `m${i}` }));
     await bench.clock.advance(1_000);
@@ -208,7 +208,7 @@ describe('Get Logs', () => {
 
 describe('a stream of logs that is refused before the upgrade', () => {
   for (const [title, role, path, status, expected] of BOTH)
-    test(`${status}: ${title}`, async (t) => {
+    test(`a stream of logs is refused before the upgrade with ${status}: ${title}`, async (t) => {
       const { watch } = await start(t);
       await assert.rejects(watch(role, path), (error) => {
         assert.ok(error instanceof Refusal, String(error));
@@ -219,7 +219,7 @@ describe('a stream of logs that is refused before the upgrade', () => {
 });
 
 describe('Stream Logs', () => {
-  test('sends what is received after the upgrade, flat and nested', async (t) => {
+  test('Stream Logs sends what is received after the upgrade, flat and nested', async (t) => {
     const { watch, bench, device } = await start(t);
     await bench.say(device, { message: 'before' });
     const stream = await watch('USER', PATH, { 'User-Agent': BROWSER });
@@ -244,7 +244,7 @@ describe('Stream Logs', () => {
     ]);
   });
 
-  test("leaves the device's own time out for a client without User-Agent", async (t) => {
+  test("Stream Logs leaves the device's own time out for a client without User-Agent", async (t) => {
     const { watch, bench, device } = await start(t);
     const stream = await watch('USER', PATH);
     await bench.say(device, { message: 'hot', timestamp: 1_772_352_000 });
@@ -252,7 +252,7 @@ describe('Stream Logs', () => {
     assert.ok(!('timestamp' in (stream.messages[0] as object)));
   });
 
-  test('sends an entry only when it is on disk', async (t) => {
+  test('Stream Logs sends an entry only when it is on disk', async (t) => {
     const { watch, bench, device } = await start(t);
     const stream = await watch('USER', PATH);
     bench.history.prepare('ALTER TABLE device_log RENAME TO full_disk').run();
@@ -273,7 +273,7 @@ describe('Stream Logs', () => {
     ['severity=debug,info&show=PERSISTED_ONLY', 'a'],
   ];
   for (const [query, expected] of rows)
-    test(`sends ${expected} for ${query || 'nothing'}`, async (t) => {
+    test(`Stream Logs sends ${expected} for ${query || 'nothing'}`, async (t) => {
       const { watch, bench, device } = await start(t);
       const stream = await watch('USER', `${PATH}?${query}`);
       const end = await watch('USER', PATH);

@@ -134,7 +134,7 @@ describe('a call on devices is refused', () => {
     ['another path', 'GET', '/v3/devices/battery/colour', undefined, '404 route_not_found'],
   ];
   for (const [title, method, path, body, expected] of rows)
-    test(`${expected}: ${title}`, async () => {
+    test(`a call on devices is refused with ${expected}: ${title}`, async () => {
       const before = await get('/v3/devices/battery?expand=communication', 'INSTALLER');
       assert.equal(refusal(await gateway().call('INSTALLER', method, path, body)), expected);
       assert.deepEqual(await get('/v3/devices/battery?expand=communication', 'INSTALLER'), before);
@@ -154,7 +154,7 @@ describe('a call on devices is refused', () => {
     assert.equal(method.headers.get('allow'), 'GET, PATCH, DELETE, HEAD');
   });
 
-  test('422 device_has_dependents: a module that carries another device', async () => {
+  test('a module that carries another device is not deleted: 422 device_has_dependents', async () => {
     const { ok, call } = gateway();
     const module = await ok('OWNER', 'POST', '/v3/provisioning/vucm', {
       name: 'Module',
@@ -188,7 +188,7 @@ const FIELDS = [
 ];
 
 describe('a device', () => {
-  test('a device has exactly the fields that are always there', async () => {
+  test('a device always has exactly the documented fields', async () => {
     const device = await get('/v3/devices/battery');
     assert.deepEqual(Object.keys(device).toSorted(), FIELDS);
     assert.match(String(device['id']), /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/);
@@ -197,7 +197,7 @@ describe('a device', () => {
     assert.ok((device['implemented_profiles'] as string[]).includes('energy.hybrid_inverter.1_phase'));
   });
 
-  test('shows the role of its caller, and is the same by id and slug', async () => {
+  test('a device has the role of its caller, and is the same by id and slug', async () => {
     for (const role of ['READONLY', 'USER', 'INSTALLER'] as const)
       assert.equal((await get('/v3/devices/battery', role))['authorized_role'], role);
     assert.deepEqual(await get(`/v3/devices/${battery.id}`), await get('/v3/devices/battery'));
@@ -229,7 +229,7 @@ describe('expand', () => {
     ['connectivity&expand=site', ['connectivity', 'site']],
   ];
   for (const [query, added] of rows)
-    test(`"${query}" adds ${added.join(', ') || 'nothing'}, to one and to a list`, async () => {
+    test(`expand "${query}" adds ${added.join(', ') || 'nothing'}, to one and to a list`, async () => {
       const expected = [...FIELDS, ...added].toSorted();
       const one = await get(`/v3/devices/battery?expand=${query}`);
       assert.deepEqual(Object.keys(one).toSorted(), expected);
@@ -239,7 +239,7 @@ describe('expand', () => {
       assert.deepEqual(found, one);
     });
 
-  test('tells what it says', async () => {
+  test('each part of expand has the documented content', async () => {
     const device = await get(
       '/v3/devices/battery?expand=site,properties,connectivity,communication,raised_alert_names',
     );
@@ -257,7 +257,7 @@ describe('expand', () => {
     assert.deepEqual(installer['properties'], { vendor: 'A', commissioned_by: 'B' });
   });
 
-  test('communication of a Lua device names the module that carries it, and no address', async () => {
+  test('the communication of a Lua device names the module that carries it, and no address', async () => {
     const module = await get('/v3/devices/communication-module?expand=communication');
     const script = await get('/v3/devices/script?expand=communication');
     assert.deepEqual(script['communication'], { type: 'UCM_LUA', upstream_id: module['id'] });
@@ -267,7 +267,7 @@ describe('expand', () => {
     assert.deepEqual(own['connectivity'], { status: 'ONLINE' });
   });
 
-  test('manifest is that of the manifest operation, with every section as an object', async () => {
+  test('the expanded manifest is that of the manifest operation, with every section as an object', async () => {
     const { manifest } = await gateway().ok('READONLY', 'GET', '/v3/devices/battery/manifest');
     assert.deepEqual((await get('/v3/devices/battery?expand=manifest'))['manifest'], manifest);
     for (const name of ['properties', 'telemetry', 'alerts', 'commands', 'configuration'])
@@ -349,13 +349,13 @@ describe('a change of a device', () => {
     ['what it has', { name: 'Battery', slug: 'battery' }],
   ];
   for (const [title, body] of unchanged)
-    test(`leaves it unchanged with ${title}`, async () => {
+    test(`a refused change leaves the device unchanged: ${title}`, async () => {
       const before = await get('/v3/devices/battery');
       const { device } = await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', body);
       assert.deepEqual(device, { ...before, authorized_role: 'OWNER' });
     });
 
-  test('takes name and slug, also by the older name, and answers the plain device', async () => {
+  test('a change of a device takes name and slug, also by the older name, and answers the plain device', async () => {
     const { ok } = gateway();
     const patch = async (path: string, body: unknown): Promise<Wire> =>
       (await ok('OWNER', 'PATCH', path, body))['device'] as Wire;
@@ -372,7 +372,7 @@ describe('a change of a device', () => {
     assert.ok(String(back['updated_at']) > String(named['updated_at']));
   });
 
-  test('keeps a name in any script, and what is no text as what the disk keeps', async () => {
+  test('a change of a device keeps a name in any script, and replaces characters that are no text', async () => {
     const { ok } = gateway();
     for (const [sent, kept] of [
       ['Küche — 南 🔋', 'Küche — 南 🔋'],
@@ -384,7 +384,7 @@ describe('a change of a device', () => {
     }
   });
 
-  test('keeps room and notes until they are emptied, and null changes nothing', async () => {
+  test('a change of a device keeps room and notes until they are emptied, and null changes nothing', async () => {
     const notes = 'Key at the door.\n'.repeat(200).padEnd(4_000, '…');
     const stored = async (): Promise<unknown> => {
       const { room, notes: text } = await get('/v3/devices/battery?expand=room,notes');
@@ -399,7 +399,7 @@ describe('a change of a device', () => {
     assert.deepEqual(await stored(), ['', '']);
   });
 
-  test('moves a device to a position, and the others keep their order', async () => {
+  test('a change of position moves a device, and the others keep their order', async () => {
     const order = async (): Promise<string[]> => {
       const { devices } = await gateway().ok('READONLY', 'GET', '/v3/devices?expand=position');
       const list = devices as { slug: string; position: number; type: string }[];
@@ -426,7 +426,7 @@ describe('a change of a device', () => {
     assert.deepEqual(await order(), ['battery', 'script', 'communication-module', 'gateway']);
   });
 
-  test('answers the plain device for its blueprint, and keeps configuration that still fits', async () => {
+  test('a change of blueprint answers the plain device and keeps configuration that still fits', async () => {
     const { ok, sampleBlueprintId } = gateway();
     const group = '/v3/devices/battery/configuration/limits';
     await ok('OWNER', 'PATCH', group, { set: { minimum_soc_percent: 33 } });

@@ -60,12 +60,12 @@ describe('a document is refused', () => {
     ['whose deletion finds nothing', 'DELETE', `${AT}/${UNKNOWN_ID}`, undefined, '404 document_not_found'],
   ];
   for (const [title, method, path, body, expected] of rows)
-    test(`${expected}: ${title}`, async () => {
+    test(`a document is refused with ${expected}: ${title}`, async () => {
       assert.equal(refusal(await gateway().call('OWNER', method, path, body)), expected);
       assert.deepEqual(await listed(), []);
     });
 
-  test('403 insufficient_role: that somebody uploads or deletes who may only read', async () => {
+  test('a document is neither uploaded nor deleted by somebody who may only read: 403 insufficient_role', async () => {
     const { id } = await upload(JPEG, 'Plate');
     for (const role of ['READONLY', 'USER'] as const) {
       assert.equal(refusal(await gateway().call(role, 'POST', named, JPEG)).slice(0, 3), '403');
@@ -74,7 +74,7 @@ describe('a document is refused', () => {
     await gateway().ok('OWNER', 'DELETE', `${AT}/${id}`);
   });
 
-  test('422 document_limit_reached: one more than a device may have', async () => {
+  test('a document beyond the number of a device is refused: 422 document_limit_reached', async () => {
     const at = '/v3/devices/other/documents';
     for (let count = 0; count < LIMITS.documents.perDevice; count++) await upload(JPEG, `${count}`, at);
     assert.equal(
@@ -85,7 +85,7 @@ describe('a document is refused', () => {
     await gateway().ok('OWNER', 'DELETE', '/v3/devices/other');
   });
 
-  test('404 document_not_found: below another device', async () => {
+  test('a document is not found below another device: 404 document_not_found', async () => {
     await gateway().provision('Third', null);
     const { id } = await upload(JPEG, 'Plate');
     for (const [method, suffix] of [

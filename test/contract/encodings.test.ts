@@ -32,7 +32,7 @@ test('a body with another charset than UTF-8 is refused, whatever its type', asy
   }
 });
 
-test('a body that is UTF-8 in any spelling is taken, and so is identity', async () => {
+test('a body in UTF-8 is taken under any spelling of the charset, and so is identity', async () => {
   const taken: Record<string, string>[] = [
     { 'Content-Type': 'application/json; charset=utf-8' },
     { 'Content-Type': 'application/json;charset="UTF8"' },

@@ -12,11 +12,11 @@ const gateway = useTestGateway({}, async (started) => {
 
 describe('is refused', () => {
   for (const path of ['/v3/site/energy', '/v3/site/energy/now', SOURCES, TARIFFS])
-    test(`is refused without a token: GET ${path}`, async () => {
+    test(`energy is refused without a token: GET ${path}`, async () => {
       assert.equal(refusal(await gateway().call(null, 'GET', path)), '401 invalid_header');
     });
 
-  test('a change of sources by a USER', async () => {
+  test('a change of energy sources by a USER is refused', async () => {
     assert.equal(
       refusal(await gateway().call('USER', 'PATCH', SOURCES, { items: [] })),
       '403 insufficient_role',
@@ -37,13 +37,13 @@ describe('is refused', () => {
     ['a source that is a list', { items: [[]] }, '400 invalid_body'],
     ['more than anybody has', { items: Array.from({ length: 33 }, () => source) }, '400 invalid_body'],
   ] as const)
-    test(`${title}, and nothing is changed`, async () => {
+    test(`energy sources are refused: ${title}, and nothing is changed`, async () => {
       const before = await gateway().ok('OWNER', 'GET', SOURCES);
       assert.equal(refusal(await gateway().call('OWNER', 'PATCH', SOURCES, body)), wanted);
       assert.deepEqual(await gateway().ok('OWNER', 'GET', SOURCES), before);
     });
 
-  test('a change of tariffs by a USER', async () => {
+  test('a change of tariffs by a USER is refused', async () => {
     assert.equal(
       refusal(await gateway().call('USER', 'PATCH', TARIFFS, { items: [] })),
       '403 insufficient_role',
@@ -100,7 +100,7 @@ describe('is refused', () => {
       '400 invalid_body',
     ],
   ] as const)
-    test(`${title}, and no tariff is changed`, async () => {
+    test(`tariffs are refused: ${title}, and nothing is changed`, async () => {
       const before = await gateway().ok('OWNER', 'GET', TARIFFS);
       assert.equal(refusal(await gateway().call('OWNER', 'PATCH', TARIFFS, body)), wanted);
       assert.deepEqual(await gateway().ok('OWNER', 'GET', TARIFFS), before);
@@ -128,7 +128,7 @@ describe('sources', () => {
     );
   };
 
-  test('sources follow the profiles of the devices until somebody says otherwise, role by role', async () => {
+  test('sources follow the profiles of the devices until an owner chooses them, role by role', async () => {
     const profile = 'energy.hybrid_inverter.1_phase';
     assert.deepEqual(await rolesOf(), [
       `pv pv_total_power ${profile}`,
@@ -151,7 +151,7 @@ describe('sources', () => {
     assert.equal((await rolesOf()).length, 4);
   });
 
-  test('sources have one grid, whatever devices say, and two where the owner says so', async () => {
+  test('sources have one grid, whatever devices declare, and two where the owner chooses two', async () => {
     const second = await gateway().provision('Second');
     const { device } = await gateway().ok('READONLY', 'GET', '/v3/devices/battery');
     const { id: firstId } = device as { id: string };
@@ -218,7 +218,7 @@ describe('tariffs', () => {
 });
 
 describe('a value that nothing at the site can have', () => {
-  test('a value that nothing at the site can have is kept in the telemetry, left out of flows and books, and named in the log of the device', async (t) => {
+  test("an impossible value stays in the telemetry, is left out of flows and books, and is named in the device's log", async (t) => {
     const device = await gateway().provision('Meter');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -284,7 +284,7 @@ describe('a value that nothing at the site can have', () => {
     return Object.fromEntries(roles.map(({ role, power_w: powerW, reason }) => [role, powerW ?? reason]));
   };
 
-  test('a value that nothing at the site can have is judged by the largest power of its own source where that is known', async (t) => {
+  test('an impossible value is judged by the largest power of its own source where that is known', async (t) => {
     const device = await gateway().provision('Charger');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -303,7 +303,7 @@ describe('a value that nothing at the site can have', () => {
     assert.equal((await powersNow())['ev_charger'], 32_767);
   });
 
-  test('a value that nothing at the site can have is judged by the nameplate that an inverter reports, for what goes through the inverter', async (t) => {
+  test('an impossible value through an inverter is judged by the nameplate that it reports', async (t) => {
     const device = await gateway().provision('Inverter');
     await device.connect();
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
@@ -335,7 +335,7 @@ describe('now', () => {
     return power as { is_complete: boolean; roles: Role[]; flows_w: Record<string, Record<string, number>> };
   };
 
-  test('says what flows, and why something is not known', async (t) => {
+  test('the flows of now are shown, with the reason for each that is unknown', async (t) => {
     assert.deepEqual(
       (await now()).roles.map(({ role, power_w: powerW, reason }) => [role, powerW, reason]),
       ['pv', 'battery', 'grid', 'load'].map((role) => [role, null, 'no_value']),
@@ -378,7 +378,7 @@ describe('now', () => {
     );
   });
 
-  test('now has no flow of a device that is known to be offline, however new its values are', async (t) => {
+  test('the flows of now have none of a device known to be OFFLINE, however new its values are', async (t) => {
     const device = await gateway().provision('Shed');
     t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
     await device.connect();

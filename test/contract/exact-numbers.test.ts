@@ -94,12 +94,12 @@ for (const [title, values] of [
   });
 
 for (const number of [BEYOND, `-${BEYOND.slice(0, -1)}9`, '18446744073709551615', '1e400'])
-  test(`${number} is refused, because nothing holds it without a change`, async () => {
+  test(`the number ${number} is refused because no type holds it unchanged`, async () => {
     const body = `{"name":"store","arguments":{"plan":{"id":${number}}}}`;
     assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, body)), '400 invalid_body');
   });
 
-test('a large integer is no object where one is needed', async () => {
+test('a large integer is refused where an object is needed', async () => {
   const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${LARGEST}}`);
   assert.equal(refusal(answer), '400 invalid_body');
 });

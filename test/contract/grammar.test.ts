@@ -46,11 +46,11 @@ describe('a moment', () => {
     ['1577836800', '400 invalid_query'],
     ['yesterday', '400 invalid_query'],
   ] as const)
-    test(`${JSON.stringify(text)} in the query: ${expected}`, async () => {
+    test(`the moment ${JSON.stringify(text)} in the query: ${expected}`, async () => {
       assert.equal(await found(`created_at.gte=${encodeURIComponent(text)}`), expected);
     });
 
-  test('a moment is told in UTC with 3 to 6 digits, and bounds are from and before', async () => {
+  test('a moment is shown in UTC with 3 to 6 digits, from is inclusive and to exclusive', async () => {
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
     const same = encodeURIComponent(createdAt);
     assert.equal(await found(`created_at.gte=${same}`), '1');
@@ -86,7 +86,7 @@ describe('a duration', () => {
     ['1e3s', false],
     ['2y', false],
   ] as const)
-    test(`${JSON.stringify(text)} is ${isTaken ? 'taken' : 'refused'}`, async () => {
+    test(`the duration ${JSON.stringify(text)} is ${isTaken ? 'taken' : 'refused'}`, async () => {
       const path = `/v3/devices/battery/telemetry?relevance_interval=${encodeURIComponent(text)}`;
       const answer = await gateway().call('READONLY', 'GET', path);
       assert.equal(answer.status === 200 ? '200' : refusal(answer), isTaken ? '200' : '400 invalid_query');
@@ -105,7 +105,7 @@ describe('a flag', () => {
     ['yes', '400 invalid_query'],
     ['2', '400 invalid_query'],
   ] as const)
-    test(`${JSON.stringify(text)}: ${expected}`, async () => {
+    test(`the flag ${JSON.stringify(text)}: ${expected}`, async () => {
       const answer = await gateway().call(
         'OWNER',
         'POST',
@@ -136,7 +136,7 @@ describe('words', () => {
     ['expand=site', '400 invalid_query'],
     ['Retention=SOME', '1'],
   ] as const)
-    test(`${query}: ${expected}`, async () => {
+    test(`the words of ${query}: ${expected}`, async () => {
       assert.equal(await found(query), expected);
     });
 });

@@ -49,7 +49,7 @@ function memberNames(schema: Schema, definitions: ReadonlyMap<string, Schema>): 
 }
 
 describe('docs/interface/http.md', () => {
-  test('names every part of a path, query parameter, member of body and answer, and stream that is served', async (t) => {
+  test('docs/interface/http.md names every part of a path, query parameter, member of body and answer, and stream that is served', async (t) => {
     const served = await startTestGateway(t);
     const { operations, definitions } = readDescription(
       await served.ok('READONLY', 'GET', '/v3/openapi.json?aliases=true'),
@@ -83,7 +83,7 @@ describe('docs/interface/http.md', () => {
 });
 
 describe('docs/interface/mqtt-devices.md', () => {
-  test('names every subject of a topic, and every key of a message', () => {
+  test('docs/interface/mqtt-devices.md names every topic, and every key of a message', () => {
     const page = pageOf('mqtt-devices.md');
     for (const subject of DEVICE_SUBJECTS.keys()) assert.ok(page.includes(`/${subject}\``), subject);
     const known = new Set([

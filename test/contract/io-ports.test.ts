@@ -44,7 +44,7 @@ describe('a port is not added', () => {
       assert.equal(refusal(await gateway().call('INSTALLER', 'POST', PORTS, body)), expected),
     );
 
-  test('a port is not added beyond the limit, nor with a name twice; a serial port cannot take its name', async () => {
+  test('a port is refused beyond the limit and with a name that is taken; a serial port cannot take its name', async () => {
     const { ok, call } = gateway();
     for (let line = 0; line < 64; line += 1)
       await ok('INSTALLER', 'POST', PORTS, input(`x-${line}`, { line }));
@@ -57,7 +57,7 @@ describe('a port is not added', () => {
   });
 });
 
-test('a port that is not there is neither tested nor removed', async () => {
+test('an unknown port is neither tested nor removed', async () => {
   for (const [method, path] of [
     ['DELETE', `${PORTS}/none`],
     ['POST', `${PORTS}/none/test`],
@@ -66,7 +66,7 @@ test('a port that is not there is neither tested nor removed', async () => {
     assert.equal(refusal(await gateway().call('INSTALLER', method, path)), '404 io_port_not_found');
 });
 
-test('added ports are there after a restart, are tested, and go again', async () => {
+test('added ports are kept over a restart, tested, and removed', async () => {
   const { ok, restart } = gateway();
   const added = [
     { name: 'ai-1', kind: 'ANALOG_INPUT', path: CHANNEL },

@@ -40,7 +40,7 @@ values:
 `;
 
 describe('the library refuses', () => {
-  test('a template that it does not have', async () => {
+  test('the library refuses an unknown template', async () => {
     const { call } = gateway();
     for (const [method, path] of [
       ['GET', `${DEVICES}/nobody`],
@@ -52,7 +52,7 @@ describe('the library refuses', () => {
       assert.equal(refusal(await call('INSTALLER', method, path)), '404 template_not_found', path);
   });
 
-  test('parameters that the template does not have, and values that are no choice', async () => {
+  test('the library refuses unknown parameters, and values that are no choice', async () => {
     for (const [parameters, field] of [
       [{ colour: 'red' }, 'parameters.colour'],
       [{ role: 'moon' }, 'parameters.role'],
@@ -66,7 +66,7 @@ describe('the library refuses', () => {
     }
   });
 
-  test('an uploaded template, naming each mistake with its line', async () => {
+  test('the library refuses a faulty template, naming each mistake with its line', async () => {
     const rows: [text: string, line: number, message: RegExp][] = [
       [PUMP.replace('scale: 0.1', 'scael: 0.1'), 10, /values\.flow\.scael: unknown key/],
       [PUMP.replace('maker: Acme\n', ''), 1, /maker: is missing/],
@@ -86,7 +86,7 @@ describe('the library refuses', () => {
     }
   });
 
-  test('an upload that is too large or no text', async () => {
+  test('the library refuses an upload that is too large or no text', async () => {
     const { call } = gateway();
     const large = Buffer.alloc(LIMITS.library.templateBytes + 1, 0x20);
     assert.equal(refusal(await call('INSTALLER', 'POST', DEVICES, large)), '413 payload_too_large');
@@ -96,7 +96,7 @@ describe('the library refuses', () => {
     );
   });
 
-  test('an upload for which the processor has no time, with 503 and the time to wait', async (t) => {
+  test('the library answers 503 with Retry-After when the processor has no time for an upload', async (t) => {
     const clock = new TestClock();
     const { call } = await startTestGateway(t, { clock });
     const answer = call('INSTALLER', 'POST', DEVICES, PUMP);
@@ -111,7 +111,7 @@ describe('the library refuses', () => {
     assert.deepEqual([status, headers.get('retry-after')], [503, '60']);
   });
 
-  test('a template whose aliases would fill the memory', async () => {
+  test('the library refuses a template whose aliases would fill the memory', async () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
     for (let index = 0; index < 7; index++) {
       const name = 'bcdefgh'.charAt(index);
@@ -124,7 +124,7 @@ describe('the library refuses', () => {
 });
 
 describe('the library', () => {
-  test('changes nothing in the blueprints of a fresh gateway', async (t) => {
+  test('the library changes nothing in the blueprints of a fresh gateway', async (t) => {
     const fresh = await startTestGateway(t);
     const before = await fresh.ok('READONLY', 'GET', '/v3/blueprints');
     await fresh.ok('READONLY', 'GET', DEVICES);
@@ -133,7 +133,7 @@ describe('the library', () => {
     assert.equal(before['total_count'], 4);
   });
 
-  test('lists devices by maker, in pages, and finds them by words and filters', async () => {
+  test('the library lists devices by maker, in pages, and finds them by words and filters', async () => {
     const all = await list();
     assert.ok(all.total_count >= 100);
     assert.equal(all.devices.length, all.total_count);
@@ -155,7 +155,7 @@ describe('the library', () => {
     );
   });
 
-  test('tells everything that a form needs', async () => {
+  test('the library describes everything that a form needs', async () => {
     const { device } = (await gateway().ok('READONLY', 'GET', `${DEVICES}/eastron-sdm630`)) as {
       device: Record<string, unknown>;
     };
@@ -170,7 +170,7 @@ describe('the library', () => {
     assert.equal(values.find(({ name }) => name === 'total_power')?.unit, 'W');
   });
 
-  test('makes one blueprint of the same template and parameters, and another of others', async () => {
+  test('the library makes one blueprint of the same template and parameters, and another of others', async () => {
     const first = await blueprintOf('eastron-sdm630');
     const again = await blueprintOf('eastron-sdm630', { role: first.origin.parameters['role'] });
     const other = await blueprintOf('eastron-sdm630', { role: 'pv' });
@@ -181,7 +181,7 @@ describe('the library', () => {
     assert.deepEqual(blueprint, first.blueprint);
   });
 
-  test('keeps an uploaded template beside its own until it is deleted', async () => {
+  test('the library keeps an uploaded template beside its own until it is deleted', async () => {
     const { call, ok } = gateway();
     const { device } = (await ok('INSTALLER', 'POST', DEVICES, PUMP)) as { device: { id: string } };
     assert.equal(device.id, 'own-well-pump');
@@ -194,7 +194,7 @@ describe('the library', () => {
   });
 });
 
-test('a device of an older template is told what a newer one changes, and keeps its slug, settings and history', async () => {
+test('the library tells a device of an older template what a newer one changes, and the update keeps its slug, settings and history', async () => {
   const { call, ok } = gateway();
   const updates = async (): Promise<unknown[]> =>
     (await ok('OWNER', 'GET', '/v3/library/updates'))['updates'] as unknown[];

@@ -158,7 +158,7 @@ async function read({ path, key }: List, query = ''): Promise<{ items: unknown[]
   return { items: answer[key] as unknown[], total: answer['total_count'] as number };
 }
 
-test('every list of the interface is among those that are tried', async () => {
+test('every list of the interface is tried below', async () => {
   const { paths } = (await gateway().ok('READONLY', 'GET', '/v3/openapi.json')) as {
     paths: Record<string, { get?: { responses: Record<string, { $ref?: string }> } }>;
   };
@@ -191,7 +191,7 @@ test('every list of the interface is among those that are tried', async () => {
 
 for (const list of LISTS)
   describe(`the list ${list.path}`, () => {
-    test('refuses a limit and an offset that are no whole number from 0, with the name', async () => {
+    test('every list refuses a limit and an offset that are no whole number from 0, with the name', async () => {
       // A limit beyond what is given at once is lowered to that, however large it is, and nothing is behind the end.
       const tooFar = (name: string): string[] =>
         name === 'limit' && list.strictLimit ? ['9'.repeat(30)] : [];
@@ -214,7 +214,7 @@ for (const list of LISTS)
       assert.ok(total > 0);
     });
 
-    test('gives pages that make the whole, until one is empty, each with the same total', async () => {
+    test('every list has pages that make the whole, until one is empty, each with the same total', async () => {
       const { items: whole, total } = await read(list);
       const pages: unknown[][] = [];
       for (let offset = 0; ; offset += 2) {
@@ -243,7 +243,7 @@ for (const list of LISTS)
       },
     );
 
-    test('takes an empty parameter as none, the first of several, and ignores unknown ones', async () => {
+    test('every list takes an empty parameter as none, the first of several, and ignores unknown ones', async () => {
       const whole = await read(list);
       assert.deepEqual(await read(list, 'limit=&offset=&unheard_of=1'), whole);
       assert.equal((await read(list, 'limit=1&limit=2')).items.length, 1);

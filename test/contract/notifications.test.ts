@@ -91,7 +91,7 @@ describe('a channel is refused', () => {
   });
 });
 
-test('secrets are kept, never shown, and go to no other server', async () => {
+test('secrets of channels are kept, never shown, and sent to no other server', async () => {
   const secrets = [
     'password of the mail',
     'key-of-the-hook-4711',
@@ -140,7 +140,7 @@ test('secrets are kept, never shown, and go to no other server', async () => {
   for (const { id } of channels) await gateway().ok('OWNER', 'DELETE', `${CHANNELS}/${id}`);
 });
 
-test('a test says what became of it, and why', async (t) => {
+test('the test of a channel reports its result and the reason', async (t) => {
   const server = await startMailServer(t);
   const receiver = await startPostServer(t);
   const channels = {
@@ -189,7 +189,7 @@ test('a test says what became of it, and why', async (t) => {
   );
 });
 
-test('there are so many channels and no more', async (t) => {
+test('channels are bounded in number', async (t) => {
   const made: Channel[] = [];
   t.after(async () => {
     for (const { id } of made) await gateway().ok('OWNER', 'DELETE', `${CHANNELS}/${id}`);

@@ -73,7 +73,7 @@ describe('provisioning is refused', () => {
     ['a taken slug for Lua', 'lua_device', lua({ slug: 'taken' }), '409 already_exists'],
   ];
   for (const [title, path, body, expected] of rows)
-    test(`${expected}: ${title}`, async () => {
+    test(`provisioning is refused with ${expected}: ${title}`, async () => {
       const count = async (): Promise<unknown> =>
         (await gateway().ok('OWNER', 'GET', '/v3/devices?limit=0'))['total_count'];
       const before = await count();
@@ -82,7 +82,7 @@ describe('provisioning is refused', () => {
       assert.equal(await count(), before);
     });
 
-  test('422 invalid_blueprint: a blueprint that needs what no module has', async () => {
+  test('a blueprint that needs what no module has is refused with 422 invalid_blueprint', async () => {
     const answer = await gateway().call('OWNER', 'POST', '/v3/provisioning/lua_device', {
       runtime_id: 'gateway',
       blueprint_id: needyId,
@@ -95,7 +95,7 @@ describe('provisioning is refused', () => {
     );
   });
 
-  test('422 invalid_blueprint: a blueprint of a serial line says how a module gets one', async () => {
+  test('a blueprint of a serial line is refused with 422 invalid_blueprint, which says how a module gets one', async () => {
     const zip = await zipOf({
       'manifest.yml':
         'blueprint_spec: device/1.0\ndisplay_name: Meter\ncommunication_module: {product: ENP-RS485, lua_file: main.lua}\n',
@@ -114,7 +114,7 @@ describe('provisioning is refused', () => {
     );
   });
 
-  test('409 already_exists: a hardware id of a device of another type', async () => {
+  test('a hardware id of a device of another type is refused with 409 already_exists', async () => {
     const { ok, call } = gateway();
     const { config } = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Owner' });
     const body = { name: 'V', hardware_id: (config as { hardware_id: string }).hardware_id };
@@ -169,7 +169,7 @@ describe('a standalone device', () => {
       assert.deepEqual(Object.keys(credentials as object), ['username', 'password']);
     });
 
-  test('keeps the slug it is given', async () => {
+  test('a standalone device keeps the slug it is given', async () => {
     const answer = await gateway().ok('OWNER', 'POST', '/v3/provisioning/standalone', {
       name: 'New',
       slug: 'My_Slug-1',

@@ -53,7 +53,7 @@ const ask = async (caller: Caller, { method }: Route, path: string): Promise<str
   refusal(await gateway.call(caller, method, path));
 
 describe('the table of roles', () => {
-  test('names every operation and stream of the gateway once, and no other', () => {
+  test('the table of roles names every operation and stream of the gateway once, and no other', () => {
     const { routes: all, streams } = gateway.gateway.operations();
     const served = [...all, ...streams].map(({ operation }) => operation);
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe('the table of roles', () => {
     );
   });
 
-  test('says what each of them declares', () => {
+  test('the table of roles equals what each operation declares', () => {
     const { routes: all, streams } = gateway.gateway.operations();
     for (const { operation, role } of [...all, ...streams])
       assert.equal(role, LEAST_ROLES.get(operation), operation);
@@ -71,7 +71,7 @@ describe('the table of roles', () => {
 });
 
 describe('an unclaimed gateway', () => {
-  test('refuses every operation without a token, but what leads to its claim and what is wrong with a blueprint', async () => {
+  test('an unclaimed gateway refuses every operation without a token, except the way to its claim and the check of a blueprint', async () => {
     await walk(async (route, path) => {
       const answer = await ask(null, route, path);
       if (BEFORE_CLAIM.includes(route.operation)) assert.doesNotMatch(answer, /^40[13]/, path);
@@ -86,7 +86,7 @@ describe('a claimed gateway', () => {
     await gateway.ok(null, 'POST', '/v3/auth/claim', { claim_code, password: 'correct horse' });
   });
 
-  test('refuses every operation that needs a token to who has none', async () => {
+  test('a claimed gateway refuses callers without a token every operation that needs one', async () => {
     await walk(async (route, path) => {
       const answer = await ask(null, route, path);
       if (LEAST_ROLES.get(route.operation) === null) assert.doesNotMatch(answer, /^40[13]/, path);
@@ -94,7 +94,7 @@ describe('a claimed gateway', () => {
     });
   });
 
-  test('refuses every operation to who has a token that is not valid', async () => {
+  test('a claimed gateway refuses every operation to an invalid token', async () => {
     await walk(async (route, path) => {
       // After some, the address is refused as guessing.
       assert.match(await ask(UNKNOWN, route, path), /^(403 access_denied|429 too_many_requests)$/, path);
@@ -102,7 +102,7 @@ describe('a claimed gateway', () => {
   });
 
   for (const role of ISSUABLE_ROLES)
-    test(`refuses to ${role} exactly the operations above it`, async () => {
+    test(`a claimed gateway refuses ${role} exactly the operations above it`, async () => {
       await walk(async (route, path) => {
         const least = LEAST_ROLES.get(route.operation) ?? 'READONLY';
         const answer = await ask(role, route, path);
@@ -111,7 +111,7 @@ describe('a claimed gateway', () => {
       });
     });
 
-  test('refuses every stream before its upgrade to who may not have it', async () => {
+  test('a claimed gateway refuses every stream before its upgrade to callers who may not have it', async () => {
     const { id } = (await gateway.ok('READONLY', 'GET', '/v3/site'))['site'] as { id: string };
     const { streams } = gateway.gateway.operations();
     for (const [operation, template] of streams.flatMap(({ operation, paths }) =>

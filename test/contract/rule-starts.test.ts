@@ -52,14 +52,14 @@ async function shown({ served, site }: { served: Served; site: Sandboxed }): Pro
 
 describe('a rule that is', () => {
   for (const way of WAYS) {
-    test(`${way[0]} is STARTED in the answer, which waits for nothing else`, async (t) => {
+    test(`a rule that is ${way[0]} is STARTED in the answer, which waits for nothing else`, async (t) => {
       const { site, answer } = await asked(t, way);
       started(site, site.rules.require('pump'));
       const { state, starting } = await answer;
       assert.deepEqual([state, starting], ['STARTED', undefined]);
     });
 
-    test(`${way[0]} is starting in the answer when its start takes longer than that waits`, async (t) => {
+    test(`a rule that is ${way[0]} is starting in the answer when its start takes longer than that waits`, async (t) => {
       const asking = await asked(t, way);
       const { site, answer } = asking;
       await site.clock.advance(LIMITS.rules.startAnswerMs);
@@ -76,7 +76,7 @@ describe('a rule that is', () => {
 describe('rules with the real sandbox', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
 
-  test('whoever creates a rule and reads its log as soon as it speaks finds it there', async () => {
+  test('the first log entry of a new rule is found by whoever reads the log at once', async () => {
     const { rule } = await gateway().ok('OWNER', 'POST', RULES, { slug: 'pump', script: SCRIPT });
     const { state, starting } = rule as WireRule;
     assert.ok(state === 'STARTED' || starting === true, JSON.stringify(rule));

@@ -46,7 +46,7 @@ describe('a version of a rule', () => {
     assert.equal(refusal(await gateway().call('USER', 'POST', restore)), '403 insufficient_role');
   });
 
-  test('a version of a rule is not found when there is no such rule or version, or it is one of another rule', async () => {
+  test('a version of a rule is not found when the rule or version does not exist, or belongs to another rule', async () => {
     await create('one', 'x = 1');
     await create('other', 'x = 1');
     const [foreign] = await versionsOf('other');
@@ -105,7 +105,7 @@ test('a rule returns to the strategy that it was made from', async () => {
   assert.equal(rule.strategy?.id, 'daily');
 });
 
-test('the newest versions are kept, as many and as large as the limits say, and go with the rule', async () => {
+test('the newest versions of a rule are kept within the limits, and go with the rule', async () => {
   const { versions: most, versionBytes, scriptBytes } = LIMITS.rules;
   await create('many', ...Array.from({ length: most + 1 }, (_, index) => `x = ${index}`));
   const kept = await versionsOf('many');

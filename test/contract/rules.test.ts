@@ -69,7 +69,7 @@ describe('the rule engine refuses', () => {
       );
     });
 
-  test('a slug that another rule has', async () => {
+  test('the rule engine refuses a slug that another rule has', async () => {
     const { slug } = await createRule(gateway());
     const other = await createRule(gateway());
     const again = await gateway().call('OWNER', 'POST', RULES, { slug, script: script() });
@@ -87,13 +87,13 @@ describe('the rule engine refuses', () => {
     ['POST', '/enable', undefined],
     ['GET', '/logs', undefined],
   ] as const)
-    test(`an unknown rule: ${method} /rules/{rule_id}${suffix}`, async () => {
+    test(`the rule engine refuses an unknown rule: ${method} /rules/{rule_id}${suffix}`, async () => {
       const answer = await gateway().call('OWNER', method, `${RULES}/${NOWHERE}${suffix}`, body);
       assert.equal(refusal(answer), '404 rule_not_found');
     });
 
   for (const verb of ['disable', 'enable', 'delete'])
-    test(`batch_${verb} with an unknown id, and changes nothing`, async () => {
+    test(`the rule engine refuses batch_${verb} with an unknown id, and changes nothing`, async () => {
       const rule = await createRule(gateway(), { disable: verb === 'enable' });
       const path = `${RULES}/batch_${verb}`;
       const answer = await gateway().call('OWNER', 'POST', path, { rule_ids: [rule.id, NOWHERE] });
@@ -102,7 +102,7 @@ describe('the rule engine refuses', () => {
       assert.deepEqual(after['rule'], rule);
     });
 
-  test('a page of logs of more than 50 entries', async () => {
+  test('the rule engine refuses a page of logs of more than 50 entries', async () => {
     const { id } = await createRule(gateway());
     const answer = await gateway().call('USER', 'GET', `${RULES}/${id}/logs?limit=51`);
     assert.equal(refusal(answer), '400 invalid_query');
@@ -134,7 +134,7 @@ describe('the rule engine', () => {
     await gateway().ok('OWNER', 'POST', '/v3/site/rule_engine', { suspend: false });
   });
 
-  test('follows the time zone of the site at once', async () => {
+  test('the rule engine follows the time zone of the site at once', async () => {
     await gateway().ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Asia/Tokyo' });
     const { engine } = await gateway().ok('READONLY', 'GET', '/v3/site/rule_engine');
     assert.equal((engine as { timezone: string }).timezone, 'Asia/Tokyo');
@@ -170,7 +170,7 @@ describe('a rule', () => {
     ['100ms', '100ms'],
     ['1d', '24h0m0s'],
   ] as const)
-    test(`runs every ${shown} in V1 with the interval ${JSON.stringify(given)}`, async () => {
+    test(`a rule runs every ${shown} in V1 with the interval ${JSON.stringify(given)}`, async () => {
       const rule = await createRule(gateway(), {
         script: script('', { runtime_version: 'V1', exec_interval: given }),
       });

@@ -45,7 +45,7 @@ describe('a serial port is not added', () => {
     );
 });
 
-test('a port is not added by another name of the device file of one, and is told which that is', async (t) => {
+test("a second name of a port's device file is refused, and the message names the port", async (t) => {
   const { ok, call } = gateway();
   const file = openSync('/dev/zero', 'r');
   t.after(() => closeSync(file));
@@ -59,7 +59,7 @@ test('a port is not added by another name of the device file of one, and is told
   await ok('INSTALLER', 'DELETE', `${PORTS}/one`);
 });
 
-test('a port of the option is listed and stays, and one that is not there is told', async () => {
+test('a port of the option is listed and kept, and an unknown one is reported', async () => {
   const { ok, call } = gateway();
   assert.deepEqual(await ok('READONLY', 'GET', PORTS), {
     serial_ports: [
@@ -97,7 +97,7 @@ test('a port of the option is listed and stays, and one that is not there is tol
     assert.equal(refusal(await call('INSTALLER', method, path)), '404 serial_port_not_found');
 });
 
-test('an added port is there after a restart, has second names, is tested, and goes again', async () => {
+test('an added port is kept over a restart, has second names, is tested, and removed', async () => {
   const { ok, restart } = gateway();
   const { serial_port: added } = await ok('INSTALLER', 'POST', PORTS, RS485);
   const expected = { ...RS485, baud_rate: 9_600, data_bits: 8, parity: 'N', stop_bits: 1, source: 'ADDED' };

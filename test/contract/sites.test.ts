@@ -167,7 +167,7 @@ describe('the site', () => {
       assert.deepEqual((await call('READONLY', 'GET', path)).body, { sites: [expected], total_count: 1 });
   });
 
-  test('shows the role of the caller', async (t) => {
+  test('the site has the role of the caller', async (t) => {
     const { call } = startApi(t);
     for (const role of ['READONLY', 'USER', 'OWNER', 'INSTALLER'] as const) {
       const { body } = await call(role, 'GET', '/v3/site');
@@ -175,7 +175,7 @@ describe('the site', () => {
     }
   });
 
-  test('shows every role what has changed since it asked before', async (t) => {
+  test('the site tells every role what has changed since it asked before', async (t) => {
     const { call } = startApi(t);
     for (const name of ['Yard', 'Hall', 'Yard'])
       for (const role of ['OWNER', 'READONLY'] as const) {
@@ -234,7 +234,7 @@ describe('the site', () => {
     ['leaves out a location whose only part is an empty name', {}, { location: { name: ' ' } }, {}],
   ];
   for (const [title, before, body, expected] of changes)
-    test(`update ${title}`, async (t) => {
+    test(`the update of a site ${title}`, async (t) => {
       const { call, site } = startApi(t);
       assert.equal((await call('OWNER', 'PATCH', '/v3/site', before)).status, 200);
       const whole = {
@@ -253,7 +253,7 @@ describe('the site', () => {
       assert.deepEqual((await call('OWNER', 'GET', '/v3/site')).body, whole);
     });
 
-  test('tells of a change once it is stored, and of nothing when nothing changed', async (t) => {
+  test('the site reports a change once it is stored, and nothing when nothing changed', async (t) => {
     const { call, site } = startApi(t);
     const told: string[] = [];
     site.events.on('site_updated', 'test', ({ site: now, previous }) => {

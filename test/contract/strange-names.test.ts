@@ -38,14 +38,14 @@ const gateway = useTestGateway({}, async ({ ok, provision }) => {
 
 describe('a name that every object has is refused by its name', () => {
   for (const name of INHERITED) {
-    test(`a name that every object has is refused by its name when a parameter bears it: ${name}`, async () => {
+    test(`an inherited name is refused as an unknown parameter: ${name}`, async () => {
       const path = '/v3/devices/battery/configuration/limits';
       const answer = await gateway().call('OWNER', 'PATCH', path, `{"set": ${only(name, 1)}}`);
       assert.equal(refusal(answer), '422 invalid_configuration');
       assert.match(JSON.stringify(answer.body), new RegExp(`Unknown parameter \\\\"${name}\\\\"`));
     });
 
-    test(`a name that every object has is refused by its name when a matcher bears it: ${name}`, async () => {
+    test(`an inherited name is refused as an unknown matcher: ${name}`, async () => {
       for (const item of [
         `{"attribute": ${only(name, 'x')}}`,
         `{"attribute": "battery_soc", "device": [${only(name, ['x'])}]}`,
@@ -63,7 +63,7 @@ describe('a name that every object has is refused by its name', () => {
       }
     });
 
-    test(`a name that every object has is refused by its name when an argument bears it: ${name}`, async () => {
+    test(`an inherited name is refused as an unknown argument: ${name}`, async () => {
       const body = `{"name": "read_settings", "arguments": ${only(name, 1)}}`;
       const answer = await gateway().call('OWNER', 'POST', '/v3/devices/battery/commands/execute', body);
       assert.equal(refusal(answer), '422 invalid_command_arguments');
@@ -71,7 +71,7 @@ describe('a name that every object has is refused by its name', () => {
   }
 });
 
-test('a group and parameters that are called so are configured like any other', async () => {
+test('a group and parameters with names of inherited members are configured like any other', async () => {
   const path = '/v3/devices/odd/configuration/constructor';
   const { ok } = gateway();
   assert.deepEqual(await ok('OWNER', 'GET', path), { configuration: { prototype: 'p' } });
@@ -107,7 +107,7 @@ describe('a body of which nothing is known', () => {
   const call = (method: string, path: string, body: string) => gateway().call('OWNER', method, path, body);
 
   for (const path of ['/v3/site', '/v3/devices/battery', '/v3/devices/battery/configuration/limits'])
-    test(`changes nothing, as members that nobody knows are passed over: PATCH ${path}`, async () => {
+    test(`a body with unknown members only changes nothing: PATCH ${path}`, async () => {
       const before = await call('PATCH', path, '{}');
       assert.equal(before.status, 200);
       for (const name of ['nmae', 'constructor', '__proto__']) {
@@ -116,7 +116,7 @@ describe('a body of which nothing is known', () => {
       }
     });
 
-  test('lacks what is required', async () => {
+  test('a body with unknown members only lacks what is required', async () => {
     const answer = await call('POST', '/v3/provisioning/standalone', only('nmae', 'x'));
     assert.equal(refusal(answer), '400 invalid_body');
     assert.match(JSON.stringify(answer.body), /Field \\"name\\" is required/);

@@ -50,7 +50,7 @@ const fieldsOf = ({ body }: { body: unknown }): unknown[] =>
   (body as { errors: { details: { field: string } }[] }).errors.map(({ details }) => details.field);
 
 describe('the library of strategies refuses', () => {
-  test('a strategy that it does not have', async () => {
+  test('the library of strategies refuses an unknown strategy', async () => {
     for (const [method, path, body] of [
       ['GET', `${STRATEGIES}/nobody`, undefined],
       ['POST', `${STRATEGIES}/nobody/script`, { parameters: {} }],
@@ -63,7 +63,7 @@ describe('the library of strategies refuses', () => {
       );
   });
 
-  test('parameters that do not fit, each by its path', async () => {
+  test('the library of strategies refuses parameters that do not fit, each by its path', async () => {
     const rows: [id: string, parameters: Json, fields: string[]][] = [
       ['daily', {}, ['parameters.action']],
       ['daily', { ...daily, colour: 'red' }, ['parameters.colour']],
@@ -138,7 +138,7 @@ describe('the library of strategies refuses', () => {
     assert.equal(refusal(answer), '404 rule_not_found');
   });
 
-  test('a slug that another rule has, and parameters for a rule with a script of its own', async () => {
+  test('the library of strategies refuses a slug of another rule, and parameters for a rule with a script of its own', async () => {
     await made('daily', 'taken', daily);
     assert.equal(refusal(await make('daily', 'taken', daily)), '409 already_exists');
     const script = { code: Buffer.from('return 1').toString('base64'), runtime_version: 'V3' };
@@ -154,7 +154,7 @@ describe('the library of strategies refuses', () => {
     }
   });
 
-  test('arguments that would make the script too large', async () => {
+  test('the library of strategies refuses arguments that would make the script too large', async () => {
     const answer = await make('surplus-loads', 'large', {
       meter,
       loads: [{ ...load, on: setMode('x'.repeat(LIMITS.rules.scriptBytes)) }],
@@ -164,7 +164,7 @@ describe('the library of strategies refuses', () => {
 });
 
 describe('the library of strategies', () => {
-  test('lists strategies by name, in pages, and finds them by words of both languages and by category', async () => {
+  test('the library of strategies lists strategies by name, in pages, and finds them by words of both languages and by category', async () => {
     const list = async (
       query = '',
     ): Promise<{ strategies: { id: string; name: { en: string } }[]; total_count: number }> =>
@@ -189,7 +189,7 @@ describe('the library of strategies', () => {
     ]);
   });
 
-  test('tells each parameter in both languages, what is read and what is commanded', async () => {
+  test('the library of strategies describes each parameter in both languages, and what is read and commanded', async () => {
     const { strategies } = (await gateway().ok('READONLY', 'GET', STRATEGIES)) as {
       strategies: { id: string }[];
     };
@@ -216,7 +216,7 @@ describe('the library of strategies', () => {
     );
   });
 
-  test('makes an ordinary rule with a readable script that keeps all its parameters', async () => {
+  test('the library of strategies makes an ordinary rule with a readable script that keeps all its parameters', async () => {
     const rule = await made('surplus-loads', 'sun', { meter: { ...meter, inverted: true }, loads: [load] });
     const { rule: shown } = await gateway().ok('READONLY', 'GET', `${RULES}/sun`);
     assert.deepEqual(shown, rule);
@@ -235,7 +235,7 @@ describe('the library of strategies', () => {
     assert.deepEqual(check, {});
   });
 
-  test('changes parameters of the same rule, and null brings the default back', async () => {
+  test('the library of strategies changes parameters of the same rule, and null restores the default', async () => {
     const rule = await made('surplus-loads', 'changing', { ...surplus, import_w: 50 });
     const change = async (parameters: Json): Promise<StrategyRule> =>
       (await gateway().ok('OWNER', 'POST', `${RULES}/changing/update_parameters`, { parameters }))[

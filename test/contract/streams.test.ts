@@ -69,7 +69,7 @@ describe('a stream is refused before its upgrade', () => {
     ['an unknown severity', 'USER', '/v3/devices/battery/logs?severity=loud', '400 invalid_query'],
   ];
   for (const [title, caller, path, expected] of rows)
-    test(`${expected}: ${title}`, async () => {
+    test(`a stream is refused before its upgrade with ${expected}: ${title}`, async () => {
       await assert.rejects(gateway().watch(caller, path), (error: unknown) => {
         assert.ok(error instanceof Refusal);
         const { errors } = error.body as { errors: { code: string }[] };
@@ -80,7 +80,7 @@ describe('a stream is refused before its upgrade', () => {
 });
 
 describe('the telemetry stream', () => {
-  test('sends each message of its device with what is in it, and nothing from before', async () => {
+  test('the telemetry stream sends each new message of its device with its content', async () => {
     await battery.telemetry({ battery_soc: 1 });
     const path = '/v3/devices/battery/telemetry';
     await watching(
@@ -110,7 +110,7 @@ describe('the telemetry stream', () => {
     );
   });
 
-  test('tells an attribute under the alias that was asked for', async () => {
+  test('the telemetry stream names an attribute by the requested alias', async () => {
     const path = '/v3/devices/battery/telemetry';
     await watching(
       [
@@ -129,7 +129,7 @@ describe('the telemetry stream', () => {
     );
   });
 
-  test('leaves out what is above the role', async () => {
+  test('the telemetry stream leaves out what is above the role', async () => {
     const path = '/v3/devices/battery/telemetry';
     await watching(
       [
@@ -178,7 +178,7 @@ describe('the telemetry stream', () => {
 });
 
 describe('the monitor', () => {
-  test('sends telemetry, properties, logs and connectivity of all devices, each on its own', async () => {
+  test('the monitor sends telemetry, properties, logs and connectivity of all devices, each on its own', async () => {
     await watching(
       [
         ['USER', '/v3/devices'],
@@ -218,7 +218,7 @@ describe('the monitor', () => {
     );
   });
 
-  test('sends no logs to a read-only caller, and nobody what is above the role', async () => {
+  test('the monitor sends no logs to a read-only caller, and nobody what is above the role', async () => {
     await watching(
       [
         ['READONLY', '/v3/devices'],
@@ -240,7 +240,7 @@ describe('the monitor', () => {
     );
   });
 
-  test('sends the telemetry of some, and of the others their alerts when they change, and all else', async () => {
+  test('the monitor sends the telemetry of some devices, and of the others changed alerts and all else', async () => {
     const low = { alerts: ['battery_low'] };
     await other.telemetry({ battery_soc: 1, ...low });
     await watching([['USER', '/v3/devices?telemetry.of=battery']], async (socket) => {
@@ -261,7 +261,7 @@ describe('the monitor', () => {
     });
   });
 
-  test('tells of changes and commands by anybody to those who ask for it, and not what was done', async () => {
+  test('the monitor reports changes and commands by anybody on request, without their content', async () => {
     const stray = await gateway().provision('Stray');
     await stray.connect();
     await watching(
@@ -317,14 +317,14 @@ describe('the monitor', () => {
 });
 
 describe('any stream', () => {
-  test('takes the token in the query, because browsers cannot send headers', async () => {
+  test('any stream takes the token in the query, because browsers cannot send headers', async () => {
     const socket = await gateway().watch(null, `/v3/devices/battery/logs?token=${gateway().token('USER')}`);
     await battery.log('to a browser');
     await until(() => socket.messages.length === 1);
     socket.close();
   });
 
-  test('passes over what the client sends, and closes with 1009 on more than 64 KiB', async () => {
+  test('any stream ignores what the client sends, and closes with 1009 on more than 64 KiB', async () => {
     const url = `${gateway().origin.replace('http', 'ws')}/v3/devices/battery/logs`;
     const socket = new WebSocket(url, { headers: { 'X-Service-Auth-Token': gateway().token('USER') } });
     const closed = new Promise<number>((resolve) => void socket.on('close', (code) => resolve(code)));

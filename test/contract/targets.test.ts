@@ -120,7 +120,7 @@ describe('a target is not made', () => {
     assert.equal(refusal(await gateway().call('USER', 'POST', TARGETS, BODY)), '403 insufficient_role'));
 });
 
-test('a missing thing is answered with 404 and its name', async () => {
+test('an unknown target is answered with 404 and its name', async () => {
   const { call } = gateway();
   for (const [method, path] of [
     ['GET', `${TARGETS}/${NOBODY}`],
@@ -198,7 +198,7 @@ test('a secret goes to no other server than the one that it was entered for', as
   await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
 });
 
-test('a key that nobody can read is told in words', async () => {
+test('a key that cannot be read is refused in a sentence', async () => {
   const { ok } = gateway();
   const certificate_pem = '-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n';
   const mqtt = { url: 'mqtts://127.0.0.1:9', certificate_pem, private_key_pem: 'a key' };
@@ -210,7 +210,7 @@ test('a key that nobody can read is told in words', async () => {
   await ok('OWNER', 'DELETE', path);
 });
 
-test('a change that cannot be stored leaves the target at work', async () => {
+test('a change that cannot be stored leaves the target running', async () => {
   const { ok, call, dataDir } = gateway();
   const { id } = await created({ ...BODY, name: 'at work' });
   const path = `${TARGETS}/${id}`;
@@ -229,7 +229,7 @@ test('a change that cannot be stored leaves the target at work', async () => {
   await ok('OWNER', 'DELETE', path);
 });
 
-test('there are as many targets as the limit says', async () => {
+test('targets are bounded in number', async () => {
   const { ok, call } = gateway();
   const made: OnWire[] = [];
   for (let index = 0; index < 16; index++)
@@ -238,7 +238,7 @@ test('there are as many targets as the limit says', async () => {
   for (const { id } of made) await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
 });
 
-test('a broker that gets another form has the topic of that form', async () => {
+test('a broker with another message form has the topic of that form', async () => {
   const { ok } = gateway();
   const { id } = await created({ name: 'forms', kind: 'MQTT', enabled: false, mqtt: { url: 'mqtt://b:1' } });
   const topicOf = async (mqtt: object): Promise<string> => {
@@ -251,7 +251,7 @@ test('a broker that gets another form has the topic of that form', async () => {
   assert.equal(await topicOf({ form: 'PLAIN', topic: 'a/{device}' }), 'a/{device}');
 });
 
-test('a target keeps a device that was named by its slug when it gets another one', async () => {
+test('a target keeps a device named by its slug when the device gets another slug', async () => {
   const { ok, provision } = gateway();
   const { id: deviceId } = await provision('Battery');
   const { id: otherId } = await provision('Other battery');

@@ -64,7 +64,7 @@ describe('latest values are refused', () => {
     ['/v3/devices/nobody/telemetry', '404 device_not_found'],
   ];
   for (const [path, expected] of rows)
-    test(`${expected}: ${path.slice(0, 80)}`, async () => {
+    test(`latest values are refused with ${expected}: ${path.slice(0, 80)}`, async () => {
       assert.equal(refusal(await gateway().call('USER', 'GET', path)), expected);
     });
 });
@@ -73,7 +73,7 @@ describe('latest values', () => {
   const latest = async (text: string): Promise<Record<string, Json>> =>
     (await gateway().ok('USER', 'GET', `/v3/telemetry/latest?${text}`))['telemetry'] as Record<string, Json>;
 
-  test('latest values are values with their time, or warnings, under the names that were asked for', async () => {
+  test('latest values are values with their time, or warnings, under the requested names', async () => {
     const found = await latest(
       `devices[battery]=battery_soc,battery_power,colour&devices[${battery.id}]=status&devices[nobody]=a,b` +
         '&devices[silent]=&relevance_interval=1h',
@@ -90,7 +90,7 @@ describe('latest values', () => {
     });
   });
 
-  test('latest values are warnings after 30 s unless more is asked for', async () => {
+  test('latest values are warnings after 30 s unless a longer time is asked for', async () => {
     const path = '/v3/devices/battery/telemetry?attribute.in=battery_soc';
     const { telemetry } = await gateway().ok('USER', 'GET', path);
     assert.deepEqual(telemetry, { battery_soc: { warning: 'No value within the relevance interval.' } });
@@ -100,7 +100,7 @@ describe('latest values', () => {
     }
   });
 
-  test('latest values are told under an alias, too, when it is asked for', async () => {
+  test('latest values are shown under a requested alias, too', async () => {
     const asked = 'soc,battery_soc';
     const value = { value: 90, timestamp: START_S + 240 };
     const found = await latest(`devices[battery]=${asked}&relevance_interval=1h`);
@@ -119,7 +119,7 @@ describe('latest values', () => {
       assert.deepEqual(Object.keys(value as Json), ['warning']);
   });
 
-  test('latest values are the latest by time of measurement, whatever came last', async () => {
+  test('latest values are the latest by time of measurement, not by arrival', async () => {
     const device = await gateway().provision('Late');
     await device.connect();
     const nowS = Math.floor(Date.now() / 1_000);
@@ -131,7 +131,7 @@ describe('latest values', () => {
   });
 });
 
-test('a device without a blueprint may send anything, and its log does not speak of it', async () => {
+test('a device without a blueprint may send anything, without warnings in its log', async () => {
   const blank = await gateway().provision('Blank', null);
   await blank.connect();
   await blank.telemetry({ anything: 1, at: 'all' });
@@ -195,7 +195,7 @@ describe('a time series is refused', () => {
     ['another site', { site: 'elsewhere' }, '404 telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND'],
   ];
   for (const [title, fields, expected] of rows)
-    test(`${expected}: ${title}`, async () => {
+    test(`a time series is refused with ${expected}: ${title}`, async () => {
       assert.equal(refusal(await gateway().call('USER', 'POST', QUERY, query(fields), CSV)), expected);
     });
 
@@ -212,7 +212,7 @@ describe('a time series is refused', () => {
     '*/*, text/csv;q=0.0',
     'text/*;q=0, */*;q=0.1',
   ])
-    test(`406 not_acceptable: Accept "${accept}"`, async () => {
+    test(`a time series is refused with 406 not_acceptable: Accept "${accept}"`, async () => {
       const answer = await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept });
       assert.equal(refusal(answer), '406 not_acceptable');
     });
@@ -248,7 +248,7 @@ describe('a time series', () => {
     );
   });
 
-  test('names the type of each column, in one header and in one for each', async () => {
+  test('a time series has the type of each column, in one header and in one for each', async () => {
     const several = query({ telemetry: [{ device: 'battery', attribute: ['alerts', 'battery_soc'] }] });
     const { headers } = await gateway().request('USER', 'POST', QUERY, several, CSV);
     assert.equal(headers.get('x-service-timeseries-data-types'), 'string_array,float');

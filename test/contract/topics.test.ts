@@ -125,7 +125,7 @@ for (const denied of [true, false])
     for (const { protocol, whose, topic, action, expected } of cells.filter(
       ({ expected }) => (expected === 'no') === denied,
     ))
-      test(`${action} ${topic} of ${whose === 'own' ? 'itself' : 'another'}, ${protocol}`, async () => {
+      test(`a client tries to ${action} ${topic} of ${whose === 'own' ? 'itself' : 'another'}, ${protocol}`, async () => {
         const named = topic.replace('H', devices[protocol][whose].hardwareId);
         const verdict = await within(protocol, (client) =>
           action === 'publish' ? publish(client, named) : subscribe(client, named),
@@ -149,7 +149,7 @@ describe('no session over MQTT is opened', () => {
       await assert.rejects(devices.MQTT.own.dial(options), { code });
     });
 
-  test('no session over MQTT is opened over TLS by user name and password alone, even right ones', async () => {
+  test('a login by user name and password alone is refused over TLS, even a right one', async () => {
     const { username, password } = loginOf('own', 'own');
     const login = { username, password, cert: '', key: '' };
     await assert.rejects(devices.MQTTS.own.dial(login));
@@ -188,7 +188,7 @@ test('a message of a device reaches no other client, and a request reaches only 
   await Promise.all([listening.endAsync(true), bystander.endAsync(true)]);
 });
 
-test('the table has every combination', () => {
+test('the table of topics has every combination', () => {
   const both = TABLE.filter(([, mayPublish]) => mayPublish !== '–').length;
   assert.equal(cells.length, 2 * 2 * (TABLE.length + both));
 });

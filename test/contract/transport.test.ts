@@ -55,7 +55,7 @@ describe('a path', () => {
       }
     });
 
-  test('a path is 405 for a method it does not have, and lists what it has', async () => {
+  test('a path is 405 for a method that it does not have, and lists its methods', async () => {
     const allowed = new Map<string, Set<string>>();
     const { streams } = gateway().gateway.operations();
     for (const { method, paths } of [...routes(), ...streams.map((stream) => ({ ...stream, method: 'GET' }))])
@@ -83,7 +83,7 @@ describe('a path', () => {
       }
   });
 
-  test('answers HEAD as GET, without a body', async () => {
+  test('a path answers HEAD as GET, without a body', async () => {
     for (const { method, paths } of routes())
       if (method === 'GET') {
         const path = filled(paths[0]);

@@ -105,7 +105,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
     assert.equal((await call('GET', '')).update.supported, false);
   });
 
-  test('larger than any package', async (t) => {
+  test('an upload is refused when it is larger than any package', async (t) => {
     const { served } = await startUpdates(t);
     const { port, hostname } = new URL(served.origin);
     const request = httpRequest({
@@ -181,14 +181,14 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await last(), 'Version 0.2.0 failed; 0.1.0 runs again.');
   });
 
-  test('an uploaded package is answered for, too, where what the updater wrote cannot be read', async (t) => {
+  test('an uploaded package has a result, too, when what the updater wrote cannot be read', async (t) => {
     const { call, updater } = await startUpdates(t);
     for (const file of [updater.outcomeFile, updater.trialFile, updater.failureFile]) mkdirSync(file);
     const { status, update } = await call('GET', '');
     assert.deepEqual([status, update.last_outcome, update.failed_trial], [200, null, null]);
   });
 
-  test('an uploaded package stays what it was when it cannot be handed over', async (t) => {
+  test('an uploaded package keeps its state when it cannot be handed over', async (t) => {
     const { call, upload, dataDir } = await startUpdates(t);
     const { update } = await upload();
     renameSync(join(dataDir, 'update/uploaded.deb'), join(dataDir, 'elsewhere.deb'));

@@ -94,7 +94,7 @@ describe('users', () => {
     assert.equal(ended.length, 4);
   });
 
-  test('change their own password with the present one; their other sessions end', async (t) => {
+  test('a user changes the own password with the present one, which ends the other sessions', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     const other = tokenOf(await api.call(null, 'POST', '/v3/auth/login', login));
@@ -169,7 +169,7 @@ describe('access tokens', () => {
       assert.equal(refusal(answer), '400 invalid_body');
     });
 
-  test('access tokens never exceed who made them', async (t) => {
+  test('access tokens never exceed the role of their maker', async (t) => {
     const answer = await startApi(t).call('USER', 'POST', '/v3/auth/tokens', { name: 'x', role: 'OWNER' });
     assert.equal(refusal(answer), '403 insufficient_role');
     assert.deepEqual((answer.body as { errors: { details: unknown }[] }).errors[0]?.details, {
@@ -217,7 +217,7 @@ describe('access tokens', () => {
     assert.equal(refusal(await api.send('GET', '/v3/site', as(tokenOf(made)))), '403 access_denied');
   });
 
-  test('list sessions when asked for', async (t) => {
+  test('access tokens are listed with sessions on request', async (t) => {
     const { api, token } = await claimed(t);
     for (const [kind, kinds] of [
       ['SESSION', ['SESSION']],
@@ -232,7 +232,7 @@ describe('access tokens', () => {
     }
   });
 
-  test('made by a token end with it and do not outlive it', async (t) => {
+  test('access tokens made by a token end with it and do not outlive it', async (t) => {
     const { api, token } = await claimed(t);
     const make = (bearer: string, body: object) =>
       api.send('POST', '/v3/auth/tokens', as(bearer), { name: 'x', role: 'USER', ...body });

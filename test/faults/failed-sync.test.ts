@@ -72,7 +72,7 @@ function rowsAfterFailureAndCut(
 
 for (const isStartedAnew of [false, true])
   test(
-    `what is synced after a failure${isStartedAnew ? ', by a program that was started anew,' : ''} is found after a cut of power, and what others had written before it`,
+    `data synced after a failure${isStartedAnew ? ', by a program that was started anew,' : ''} survives a power cut, and so does what others had written before`,
     { skip: withoutDisk },
     (t) => {
       for (let seed = 0; seed < DISKS_MAX; seed++) {

@@ -97,7 +97,7 @@ const PLANTS: { plants: Plant[]; found: [kind: string, sign: RegExp][]; skip: st
 describe('a protection that is taken out is found', () => {
   for (const { plants, found, skip } of PLANTS)
     test(
-      `the ${plants.join(' and the ')}, by ${found.map(([kind]) => kind).join(' and ')}`,
+      `taking out the ${plants.join(' and the ')} is found by ${found.map(([kind]) => kind).join(' and ')}`,
       { skip },
       async (t) => {
         const kinds = found.map(([kind]) => kind);

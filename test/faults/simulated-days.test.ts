@@ -10,7 +10,7 @@ import { createRandom } from '../../scripts/support/random.ts';
 
 const SEED = 7;
 
-test('a box lives through two days, and forgets nothing', async (t) => {
+test('a box runs through two days and loses nothing', async (t) => {
   const seed = randomInt(2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const { problems, counts } = await simulate({ seed, days: 2, say: (line) => t.diagnostic(line) });
@@ -18,7 +18,7 @@ test('a box lives through two days, and forgets nothing', async (t) => {
   assert.ok(counts.samples > 0 && counts.commands > 0 && counts.changes > 0, JSON.stringify(counts));
 });
 
-test('within 10 s of room on a disk that was full telemetry is acknowledged again', async (t) => {
+test('telemetry is acknowledged again within 10 s of room on a disk that was full', async (t) => {
   const [clock, disk] = [new SimulationClock(Date.UTC(2026, 2, 1)), await takeOverDisk()];
   t.after(() => disk.restore());
   const house = await SimulatedHouse.open(clock, createRandom(SEED), disk);

@@ -59,7 +59,7 @@ function instruments() {
 }
 
 describe('a start', { skip }, () => {
-  test('a start on a disk that is read-only is tried again: it may be well the next time', (t) => {
+  test('a start on a read-only disk is tried again, since the next one may succeed', (t) => {
     const { clock, log } = instruments();
     const dataDir = smallDisk(t, 1);
     const remount = (mode: string): void =>
@@ -77,7 +77,7 @@ describe('a start', { skip }, () => {
     lock.release();
   });
 
-  test('a start on a disk that is read-only hears of each file that cannot be removed by its code', (t) => {
+  test('a start on a read-only disk reports each file that cannot be removed, with its code', (t) => {
     const dataDir = smallDisk(t, 1);
     const [file, folder] = [join(dataDir, 'file'), join(dataDir, 'folder')];
     writeFileSync(file, 'kept');
@@ -88,7 +88,7 @@ describe('a start', { skip }, () => {
     assert.throws(() => removeTree(folder), { code: 'EROFS' });
   });
 
-  test('a start is tried again when it can make no keys on a full disk, where nothing but TLS is wanted', async (t) => {
+  test('a start that can make no keys on a full disk is tried again where only TLS is wanted', async (t) => {
     const { clock, log } = instruments();
     const dataDir = smallDisk(t, 1);
     const environment = { GATEWAY_DATA_DIR: dataDir, GATEWAY_HTTP: 'false' };
@@ -106,7 +106,7 @@ describe('a start', { skip }, () => {
     for (const stop of stops) await stop();
   });
 
-  test('a start goes on without the copy that would need room for a newer version on a full disk', (t) => {
+  test('a start on a full disk goes on without the copy that an upgrade would need', (t) => {
     const { clock, log, lines } = instruments();
     const folder = smallDisk(t, 8);
     const migrationsDir = join(temporaryFolder(t), 'migrations');
@@ -135,7 +135,7 @@ describe('a start', { skip }, () => {
 });
 
 describe('a database on a full disk of small blocks', { skip: missingForDisks().join(', ') || false }, () => {
-  test('a database on a full disk of small blocks is opened or refused: no touch of the index of its log ends the process', (t) => {
+  test('a database on a full disk of small blocks is opened or refused, and never ends the process by a fault of its index', (t) => {
     const folder = diskOfSmallBlocks(t);
     const migrationsDir = join(temporaryFolder(t), 'migrations');
     mkdirSync(migrationsDir);

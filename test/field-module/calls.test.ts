@@ -44,7 +44,7 @@ const textOf = (result: CallResult): string =>
 const write = (text: string): SerialOperation => ({ do: 'write', bytes: Buffer.from(text) });
 
 describe('a call of a script fails with text and number', () => {
-  test('for a port that is not there, bytes that do not come, too many bytes, and a held port', async () => {
+  test('a call of a script fails for a missing port, missing bytes, too many bytes, and a held port', async () => {
     const { serial } = setUp();
     const said = [
       await serial(1, { do: 'flush' }, 'rs232'),
@@ -64,7 +64,7 @@ describe('a call of a script fails with text and number', () => {
     ]);
   });
 
-  test('for an address that makes no sense, a device that is not there, and a line that is gone', async () => {
+  test('a call of a script fails for an invalid address, a missing device, and a broken line', async () => {
     const { calls, device, serial, clock } = setUp();
     const modbus = (uri: string): Promise<CallResult> =>
       played(
@@ -90,7 +90,7 @@ describe('a call of a script fails with text and number', () => {
 });
 
 describe('a call of a script', () => {
-  test('receives what comes up to a silence', async () => {
+  test('a call of a script receives what comes up to a silence', async () => {
     const { serial, device, clock } = setUp();
     device.onWrite = () => {
       clock.setTimer(10, () => device.say(Buffer.from('ab')));
@@ -101,7 +101,7 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(1, { do: 'receive', timeoutMs: 1_000 })), 'abcd');
   });
 
-  test('receives an answer whole that comes in pieces, as slowly as its line', async () => {
+  test('a call of a script receives an answer whole that comes in pieces, as slowly as its line', async () => {
     for (const [baudRate, pauseMs] of [
       [9_600, 60],
       [1_200, 150],
@@ -117,7 +117,7 @@ describe('a call of a script', () => {
     }
   });
 
-  test('a call of a script has the line as it was when the script that set it up is over', async () => {
+  test('a call of a script finds the line as before when the script that set it up has ended', async () => {
     const { serial, device, calls } = setUp();
     const speeds = (): number[] => device.openings.map(({ baudRate }) => baudRate);
     await serial(1, { do: 'configure', settings: { ...SETTINGS, baudRate: 1_200 } });
@@ -130,7 +130,7 @@ describe('a call of a script', () => {
     assert.deepEqual(speeds(), [2_400, SETTINGS.baudRate]);
   });
 
-  test('a call of a script has the line as it set it up again when another script that set it up later is over', async () => {
+  test('a call of a script finds its settings again when another script that changed them has ended', async () => {
     const { serial, device, calls } = setUp();
     for (const [run, baudRate] of [
       [1, 1_200],
@@ -177,7 +177,7 @@ describe('a call of a script', () => {
     assert.deepEqual(await played(clock, answers), ['one!', 'two!', 'three!']);
   });
 
-  test('waits while another call of its own script has a transaction', async () => {
+  test('a call of a script waits while another call of the same script has a transaction', async () => {
     const { device, calls, clock } = setUp();
     const serial = (task: number, operation: SerialOperation): Promise<CallResult> =>
       calls.carryOut(1, { kind: 'serial', port: 'rs485', operation, task });
@@ -191,7 +191,7 @@ describe('a call of a script', () => {
     assert.deepEqual(device.written.map(String), ['own', 'other']);
   });
 
-  test('a call of a script does not keep the line when its script is over while it reads', async () => {
+  test('a call of a script releases the line when its script ends while it reads', async () => {
     const { serial, calls, clock } = setUp();
     const beganMs = clock.monotonicMs();
     const operation = { do: 'read', countMax: 1, timeoutMs: 60_000 } as const;
@@ -203,7 +203,7 @@ describe('a call of a script', () => {
     assert.ok(clock.monotonicMs() - beganMs < 1_000);
   });
 
-  test('writes its message to the end before another writes, also when its script is over meanwhile', async () => {
+  test('a call of a script writes its message to the end before another writes, also when its script ends meanwhile', async () => {
     const clock = new TestClock();
     const written: string[] = [];
     const bus = new FieldBus({
@@ -238,7 +238,7 @@ describe('a call of a script', () => {
     assert.equal(written.join(''), 'abcdefXY');
   });
 
-  test('gives a port back when its script is over, held or still waited for', async () => {
+  test('a port is given back when its script ends, held or still waited for', async () => {
     const { serial, calls, clock } = setUp();
     await serial(1, { do: 'acquire' });
     const waiting = calls.carryOut(2, { kind: 'serial', port: 'rs485', operation: { do: 'acquire' } });
@@ -248,7 +248,7 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(3, { do: 'acquire' })), 'done');
   });
 
-  test('gives a port back when the call that took it is given up', async () => {
+  test('a port is given back when the call that took it times out', async () => {
     const { serial, calls, clock } = setUp();
     const untilMs = clock.monotonicMs() + 5_000;
     const acquire = {
@@ -263,7 +263,7 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
   });
 
-  test('receives no longer than its call goes on from a device that never falls silent', async () => {
+  test('a call of a script stops receiving at its time limit from a device that never falls silent', async () => {
     const { device, calls, clock } = setUp();
     const untilMs = clock.monotonicMs() + 5_000;
     const operation = { do: 'receive', timeoutMs: 1_000 } as const;
@@ -273,7 +273,7 @@ describe('a call of a script', () => {
     assert.ok(clock.monotonicMs() < untilMs + 100);
   });
 
-  test('reads no longer than its call goes on: what comes then is for others', async () => {
+  test('a call of a script stops reading at its time limit: later bytes are for others', async () => {
     for (const operation of [
       { do: 'read', countMax: 1, timeoutMs: 60_000 },
       { do: 'receive', timeoutMs: 60_000 },
@@ -294,7 +294,7 @@ describe('a call of a script', () => {
     assert.equal(textOf(said), '1 timeout');
   });
 
-  test('a call of a script has a unit waited for no longer than its call goes on', async () => {
+  test('a call of a script waits for a unit until its time limit only', async () => {
     const { calls, clock } = setUp();
     const beginMs = clock.monotonicMs();
     const silent = {
@@ -309,7 +309,7 @@ describe('a call of a script', () => {
     assert.ok(clock.monotonicMs() - beginMs < 6_000);
   });
 
-  test('sends nothing when its turn comes after the call was given up, or its script is over', async () => {
+  test('a call of a script sends nothing when its turn comes after its timeout, or after its script has ended', async () => {
     const { serial, device, calls, clock } = setUp();
     await serial(1, { do: 'acquire' });
     const request = { kind: 'write_holding', start: 0, values: [1] } as const;

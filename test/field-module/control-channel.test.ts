@@ -53,7 +53,7 @@ function wordsOf(message: ToModule): string {
 }
 
 describe('the channel of a module', () => {
-  test('passes over what it cannot read, and answers that nobody asked for', () => {
+  test('the channel of a module ignores unreadable messages, and answers without a question', () => {
     const { channel, heard, hear } = setUp();
     channel.receive(Buffer.from('{'));
     channel.receive(Buffer.from('{"type":"explode"}'));
@@ -62,14 +62,14 @@ describe('the channel of a module', () => {
     assert.match(heard[0] ?? '', /unreadable: a message is not JSON/);
   });
 
-  test('hands on a scan that is wanted, and that nobody wants any more', () => {
+  test('the channel of a module hands on scans and their ends', () => {
     const { heard, hear } = setUp();
     hear({ type: 'scan', id: 's1', uri: 'tcp://a', first_unit: 1, last_unit: 2, timeout_ms: 100 });
     hear({ type: 'scan_stop', id: 's1' });
     assert.deepEqual(heard, ['scan tcp://a', 'stop s1']);
   });
 
-  test('fails a question at its time limit, at a loss, and without a connection', async () => {
+  test('the channel of a module fails a question at its time limit, at a loss, and without a connection', async () => {
     const { clock, channel, link } = setUp();
     const question = { type: 'storage_read', channel_id: 'c', key: 'k' } as const;
     const slow = channel.request(question);
@@ -83,7 +83,7 @@ describe('the channel of a module', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('says hello until something is assigned, and again after a loss', async () => {
+  test('the channel of a module repeats its hello until something is assigned, and after a loss', async () => {
     const { clock, channel, said, heard, hear } = setUp();
     channel.connected();
     await clock.advance(MODULE.helloMs * 2);
@@ -99,7 +99,7 @@ describe('the channel of a module', () => {
     assert.deepEqual(heard, ['assignments', 'restart all', 'restart c']);
   });
 
-  test('passes over what is for another module with the same credentials', async () => {
+  test('the channel of a module ignores messages for another module with the same credentials', async () => {
     const { clock, channel, said, heard, hear } = setUp();
     channel.connected();
     hear({ type: 'assignments', revision: 1, time_zone: 'UTC', devices: [], run: 'r2' });
@@ -111,7 +111,7 @@ describe('the channel of a module', () => {
     assert.deepEqual(heard, ['assignments', 'refused']);
   });
 
-  test('brings each answer to its question', async () => {
+  test('the channel of a module brings each answer to its question', async () => {
     const { channel, said, hear } = setUp();
     const questions = ['a', 'b'].map((key) =>
       channel.request({ type: 'storage_read', channel_id: 'c', key }),
@@ -155,7 +155,7 @@ describe('the library of contents', () => {
     return { clock, asked, complete, damaged, contents, deliver };
   }
 
-  test('throws away what is damaged, too long or too short, and fetches it again after a pause', async () => {
+  test('the library of contents drops content that is damaged, too long or too short, and fetches it again after a pause', async () => {
     for (const damage of [
       (chunk: Buffer): Buffer => Buffer.from(chunk.map((byte) => byte ^ 1)),
       (chunk: Buffer): Buffer => Buffer.concat([chunk, chunk, chunk]),
@@ -175,7 +175,7 @@ describe('the library of contents', () => {
     }
   });
 
-  test('fetches chunk by chunk, asks again when nothing comes, and takes no chunk twice', async () => {
+  test('the library of contents fetches chunk by chunk, asks again without an answer, and takes no chunk twice', async () => {
     const { clock, asked, complete, contents, deliver } = library();
     contents.want([reference, reference]);
     await clock.advance(MODULE.answerMs);
@@ -192,7 +192,7 @@ describe('the library of contents', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('forgets what nobody wants any more, also in the middle of fetching it', () => {
+  test('the library of contents forgets what nobody needs, also in the middle of fetching it', () => {
     const { clock, complete, contents, deliver } = library();
     contents.want([reference]);
     deliver();

@@ -109,7 +109,7 @@ const log = (run: number): Said => ({
 });
 
 describe('the threads of a module', () => {
-  test('the threads of a module hear nothing of a script that has been stopped, and what it still says is nobody’s', async () => {
+  test('a thread of a module ignores a script that has been stopped, and its last messages', async () => {
     const { scripts, threads, released } = setUp();
     const events = recorder();
     const run = scripts.start(SCRIPT, events, false);
@@ -126,7 +126,7 @@ describe('the threads of a module', () => {
     assert.deepEqual(released, [1]);
   });
 
-  test('the threads of a module hold so many scripts each, and end when their last script is gone', () => {
+  test('a thread of a module holds a bounded number of scripts, and ends with its last one', () => {
     const { scripts, threads } = setUp(2);
     const runs = [1, 2, 3].map(() => scripts.start(SCRIPT, recorder(), false));
     assert.equal(threads.length, 2);
@@ -138,7 +138,7 @@ describe('the threads of a module', () => {
     );
   });
 
-  test('the threads of a module are ended by a slice that lasts too long: the culprit is named, the others are told', async () => {
+  test('a thread of a module is ended by a slice that lasts too long: the culprit is named, the others are restarted', async () => {
     const { scripts, clock, threads, released } = setUp(3);
     const [first, second] = [recorder(), recorder()];
     scripts.start(SCRIPT, first, false);
@@ -151,7 +151,7 @@ describe('the threads of a module', () => {
     assert.deepEqual(released, [1, 2]);
   });
 
-  test('the threads of a module are left alone when this process stood still in the middle of a slice', async () => {
+  test('a thread of a module is left alone when the process stood still in the middle of a slice', async () => {
     const { scripts, clock, threads } = setUp();
     scripts.start(SCRIPT, recorder(), false);
     threads[0]?.slice(1);
@@ -163,7 +163,7 @@ describe('the threads of a module', () => {
     assert.equal(threads[0]?.isTerminated, false);
   });
 
-  test('the threads of a module are left alone while slices begin and end, however busy they are', async () => {
+  test('a thread of a module is left alone while slices begin and end, however busy it is', async () => {
     const { scripts, clock, threads } = setUp();
     scripts.start(SCRIPT, recorder(), false);
     for (let count = 0; count < 100; count += 1) {
@@ -173,13 +173,13 @@ describe('the threads of a module', () => {
     assert.equal(threads[0]?.isTerminated, false);
   });
 
-  test('the threads of a module are one for as many scripts as a module has', () => {
+  test('one thread of a module runs as many scripts as a module has', () => {
     const { scripts, threads } = setUp(LIMITS.module.scriptsPerThread);
     for (let count = 0; count < LIMITS.module.scripts; count++) scripts.start(SCRIPT, recorder(), false);
     assert.equal(threads.length, 1);
   });
 
-  test('the threads of a module give a script that was stuck before a thread of its own, which no other script enters', async () => {
+  test('a script that was stuck before gets a thread of its own, which no other script enters', async () => {
     const { scripts, threads } = setUp(5);
     const alone = scripts.start(SCRIPT, recorder(), true);
     scripts.start(SCRIPT, recorder(), false);
@@ -194,7 +194,7 @@ describe('the threads of a module', () => {
     assert.equal(threads[0]?.isTerminated, true);
   });
 
-  test('the threads of a module count as everybody’s failure when they end by themselves, unless one was in the middle of a slice', () => {
+  test('a thread that ends by itself counts as a failure of all its scripts, unless one was in the middle of a slice', () => {
     const { scripts, threads } = setUp(3);
     const [first, second] = [recorder(), recorder()];
     scripts.start(SCRIPT, first, false);
@@ -209,7 +209,7 @@ describe('the threads of a module', () => {
     assert.deepEqual(third.lost, [['itself', 'its thread ended: without a reason']]);
   });
 
-  test('the threads of a module get answers to what they ask, as long as the script runs', async () => {
+  test('the threads of a module get answers to their questions as long as the script runs', async () => {
     const { scripts, threads, carriedOut } = setUp();
     const run = scripts.start(SCRIPT, recorder(), false);
     const ask = (call: number): Said => ({
@@ -228,7 +228,7 @@ describe('the threads of a module', () => {
     assert.deepEqual(carriedOut, [1, 1]);
   });
 
-  test('the threads of a module are told when a call fails by a fault of ours, which is reported', async () => {
+  test('the threads of a module get an error when a call fails by a fault of ours, which is reported', async () => {
     const { scripts, threads, faults } = setUp();
     scripts.start(SCRIPT, recorder(), false);
     const request = { kind: 'serial', port: 'broken', operation: { do: 'flush' } } as const;
@@ -243,7 +243,7 @@ describe('the threads of a module', () => {
     });
   });
 
-  test('the threads of a module are told of the surroundings, later ones at their start', async () => {
+  test('the threads of a module get the environment, later ones at their start', async () => {
     const { scripts, threads } = setUp(1);
     scripts.start(SCRIPT, recorder(), false);
     const surroundings = {
@@ -263,7 +263,7 @@ describe('the threads of a module', () => {
     assert.ok(threads.every(({ isTerminated }) => isTerminated));
   });
 
-  test('the threads of a module count as a failure, like one that ended, when the system has no room for them', async () => {
+  test('a thread for which the system has no room counts as a failure, like one that ended', async () => {
     let hasRoom = false;
     const { scripts, threads } = setUp(2, () => hasRoom);
     const events = recorder();

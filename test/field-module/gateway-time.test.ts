@@ -22,7 +22,7 @@ function setUp(wallMs = 1_000_000_000) {
 }
 
 describe('the clock of a board', () => {
-  test('the clock of a board is believed until the gateway says another time, and when it says none', () => {
+  test('the clock of a board is used until the gateway sends another time, or when it sends none', () => {
     const { time, pass, wallMs } = setUp();
     assert.equal(time.isBelieved, true);
     time.told(wallMs + 3_600_000);
@@ -33,7 +33,7 @@ describe('the clock of a board', () => {
     assert.deepEqual([time.isBelieved, time.aheadMs], [true, 0]);
   });
 
-  test('the clock of a board is believed within the tolerance, both ways, and no further', () => {
+  test('the clock of a board is used within the tolerance, both ways, and no further', () => {
     const { time, wallMs } = setUp();
     for (const [differenceMs, expected] of [
       [30_000, true],
@@ -46,7 +46,7 @@ describe('the clock of a board', () => {
     }
   });
 
-  test('the clock of a board is believed again as soon as somebody sets it, and not while somebody sets it wrong', () => {
+  test('the clock of a board is used again as soon as it is set right, and not while it is set wrong', () => {
     const { time, pass, step, wallMs } = setUp();
     time.told(wallMs + 3_600_000);
     pass(1_000);

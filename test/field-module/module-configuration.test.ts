@@ -59,9 +59,10 @@ describe('the configuration of a module', () => {
       /a.path must be a channel/,
     ],
   ] as const)
-    test(`refuses ${what}`, () => assert.throws(() => parseModuleConfiguration(text), problem));
+    test(`the configuration of a module is refused: ${what}`, () =>
+      assert.throws(() => parseModuleConfiguration(text), problem));
 
-  test('takes what provisioning returned, whole or its part, as JSON or base64', () => {
+  test('the configuration of a module is what provisioning returned, whole or its part, as JSON or base64', () => {
     const expected = {
       mqttHost: 'gateway.local',
       mqttPort: 1_883,
@@ -78,7 +79,7 @@ describe('the configuration of a module', () => {
       assert.deepEqual(parseModuleConfiguration(text), { connection: expected, ports: {}, ioPorts: {} });
   });
 
-  test('names CAN, contacts and channels beside serial ports', () => {
+  test('the configuration of a module names CAN, contacts and channels beside serial ports', () => {
     const chip = '/dev/gpiochip0';
     const channel = '/sys/bus/iio/devices/iio:device0/in_voltage0';
     const ports = {
@@ -105,7 +106,7 @@ describe('the configuration of a module', () => {
     });
   });
 
-  test('names serial ports, with 9600 8N1 where nothing is said', () => {
+  test('the configuration of a module names serial ports, with 9600 8N1 by default', () => {
     const ports = {
       rs485: PORT,
       rs232: { path: '/dev/ttyS1', baud_rate: 19_200, parity: 'E', stop_bits: 2 },

@@ -49,7 +49,7 @@ describe('a communication module', () => {
     await gateway.stop();
   });
 
-  test('says hello, tells of itself, and answers commands that it does not have', async () => {
+  test('a communication module sends hello, reports its properties, and refuses unknown commands', async () => {
     await until(() => gateway.bodies('ucm', 'v1/telemetry').length > 0);
     const [hello] = gateway.said;
     assert.ok(hello?.type === 'hello' && hello.version === 1 && hello.offers.includes('modbus'));
@@ -71,7 +71,7 @@ describe('a communication module', () => {
     ]);
   });
 
-  test('names what is wrong with a script, in its status and in the log of the device', async () => {
+  test('a communication module names what is wrong with a script, in its status and in the log of the device', async () => {
     gateway.assign([
       { channelId: 'syntax', script: 'local x = = 1' },
       { channelId: 'raises', script: "error('no such inverter')" },
@@ -92,7 +92,7 @@ describe('a communication module', () => {
     await until(() => module.scriptsFailed === 2 && module.scriptsRunning === 1);
   });
 
-  test('runs commands, keeps storage at the gateway, and asks other devices', async () => {
+  test('a communication module runs commands, keeps storage at the gateway, and asks other devices', async () => {
     gateway.assign([
       {
         channelId: 'worker',
@@ -131,7 +131,7 @@ describe('a communication module', () => {
     assert.equal(gateway.storage.size, 0);
   });
 
-  test('hands over a new configuration without a restart', async () => {
+  test('a communication module applies a new configuration without a restart', async () => {
     const script = `
       enapter.log('start')
       configuration.after_write('a', function(values) enapter.log('a ' .. values.x) end)
@@ -149,7 +149,7 @@ describe('a communication module', () => {
     assert.deepEqual(logs(), ['start', `a ${large}`, 'b 1']);
   });
 
-  test('leaves a script alone that is assigned again, replaces a changed one, stops one that is gone', async () => {
+  test('a communication module leaves a script alone that is assigned again, replaces a changed one, stops one that is gone', async () => {
     const keep = { channelId: 'keep', script: TICKING };
     gateway.assign([keep, { channelId: 'change', script: TICKING }, { channelId: 'go', script: TICKING }]);
     for (const channelId of ['keep', 'change', 'go'])
@@ -172,7 +172,7 @@ describe('a communication module', () => {
     assert.equal(begins(), 2);
   });
 
-  test('keeps scripts running while the gateway is away, and brings what must not be lost', async () => {
+  test('a communication module keeps scripts running while the gateway is away, and later sends what must not be lost', async () => {
     gateway.assign([
       {
         channelId: 'away',
@@ -199,7 +199,7 @@ describe('a communication module', () => {
     );
   });
 
-  test('runs nothing and answers no command while another module with its credentials is there', async () => {
+  test('a communication module runs nothing and answers no command while another one with its credentials is active', async () => {
     const run = gateway.said.flatMap((message) => (message.type === 'hello' ? [message.run] : [])).at(-1);
     gateway.assign([{ channelId: 'twice', script: TICKING }]);
     await isIn(gateway, 'twice', 'running');
@@ -229,7 +229,7 @@ describe('a communication module', () => {
     assert.ok(!responses().includes('e1') && !responses().includes('e2'));
   });
 
-  test('carries out no command before the gateway has said that it is the one, and none that has waited for that', async () => {
+  test('a communication module runs no command before the gateway has confirmed it, and none that has waited for that', async () => {
     const mute = await startStandInGateway();
     mute.isMute = true;
     const other = start(mute, { answerMs: 300 });
@@ -247,7 +247,7 @@ describe('a communication module', () => {
     await mute.stop();
   });
 
-  test('keeps the newest of many commands that come before the gateway has said so', async () => {
+  test('a communication module keeps the newest of many commands that come before its confirmation', async () => {
     const mute = await startStandInGateway();
     mute.isMute = true;
     const other = start(mute, { commandsWaiting: 2 });
@@ -262,7 +262,7 @@ describe('a communication module', () => {
     await mute.stop();
   });
 
-  test('begins no command that may have waited too long while the module stood still', async () => {
+  test('a communication module begins no command that may have waited too long while it stood still', async () => {
     const patient = await startStandInGateway();
     let stoodMs = 0;
     const standing = { ...clock, monotonicMs: () => clock.monotonicMs() + stoodMs };
@@ -283,7 +283,7 @@ describe('a communication module', () => {
     await patient.stop();
   });
 
-  test('sends no time of a clock that is wrong, and says so', async () => {
+  test('a communication module sends no time of a clock that is wrong, and says so', async () => {
     const hear = async (aheadMs: number | undefined, isStamped: boolean): Promise<void> => {
       gateway.aheadMs = aheadMs;
       gateway.assign([{ channelId: 'clock', script: TICKING }]);
@@ -301,7 +301,7 @@ describe('a communication module', () => {
     await until(() => logs().some((message) => /right again/.test(message)));
   });
 
-  test('restarts on request, one or all', async () => {
+  test('a communication module restarts on request, one or all', async () => {
     const script = "enapter.log('start')";
     gateway.assign([
       { channelId: 'r1', script },
@@ -316,7 +316,7 @@ describe('a communication module', () => {
     await until(() => starts('r1') === 3 && starts('r2') === 2);
   });
 
-  test('fetches damaged content again instead of running it', async () => {
+  test('a communication module fetches damaged content again instead of running it', async () => {
     let damages = 0;
     gateway.tamper = (piece) => {
       if (damages++ === 0) piece.data.write('garbage');
@@ -336,7 +336,7 @@ describe('a communication module', () => {
 describe('a script that hurts', () => {
   const STUCK = `scheduler.add(200, function() ${STUCK_BOMB} end)`;
 
-  test('inside of C is ended with its thread and named; its neighbours go on', async () => {
+  test('a script stuck in C code is ended with its thread and named; its neighbours go on', async () => {
     const gateway = await startStandInGateway();
     const module = start(gateway);
     gateway.assign([

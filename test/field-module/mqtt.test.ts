@@ -58,7 +58,7 @@ async function open(
 const logs = (gateway: StandInGateway): unknown[] => gateway.bodies('c1', 'v3/logs').map(({ n }) => n);
 
 describe('the link of a module', () => {
-  test('says why it cannot connect, and tries again', async (t) => {
+  test('the link of a module reports why it cannot connect, and tries again', async (t) => {
     const { link, lost } = await open(t, { password: 'wrong' });
     await until(() => lost.length >= 2);
     assert.match(lost[0] ?? '', /(?:Not authorized|Bad username).*make a connection configuration .* anew/i);
@@ -66,7 +66,7 @@ describe('the link of a module', () => {
     assert.equal(link.send('c1', 'telemetry', '{}'), false);
   });
 
-  test('takes no more than may wait for an acknowledgement', async (t) => {
+  test('the link of a module takes no more than may wait for an acknowledgement', async (t) => {
     const { link, connections, gateway } = await open(t, { limits: { unacknowledged: 3 } });
     await until(() => connections() === 1);
     const taken = [1, 2, 3, 4].map((n) => link.send('c1', 'log', JSON.stringify({ n })));
@@ -75,7 +75,7 @@ describe('the link of a module', () => {
     await until(() => link.isReady && logs(gateway).length === 3);
   });
 
-  test('keeps no more than so many bytes for later', async (t) => {
+  test('the link of a module keeps a bounded number of bytes for later', async (t) => {
     const { link, gateway } = await open(t, { limits: { keptBytes: 20 } });
     await gateway.interrupt();
     assert.equal(link.keep('c1', 'log', '{"n":1}'), true);
@@ -85,7 +85,7 @@ describe('the link of a module', () => {
     await until(() => logs(gateway).length === 2);
   });
 
-  test('brings what it keeps after a loss, in order, and forgets it when it is acknowledged', async (t) => {
+  test('the link of a module sends what it keeps after a loss, in order, and forgets what is acknowledged', async (t) => {
     const { link, gateway, connections } = await open(t);
     await until(() => connections() === 1);
     await gateway.interrupt();
@@ -102,7 +102,7 @@ describe('the link of a module', () => {
     assert.deepEqual(logs(gateway), [1, 2, 3, 4]);
   });
 
-  test('takes what belongs to the conversation with the gateway also when there is room for nothing else', async (t) => {
+  test('the link of a module takes control messages also when there is room for nothing else', async (t) => {
     const { link, connections, gateway } = await open(t, { limits: { unacknowledged: 1 } });
     await until(() => connections() === 1);
     assert.equal(link.send('c1', 'log', '{"n":1}'), true);
@@ -148,7 +148,7 @@ describe('the link of a module', () => {
     assert.equal(link.keep('c1', 'commandResponse', '{"id":"e2"}'), false);
   });
 
-  test('the link of a module comes back after ever longer pauses while it is thrown out soon after each connection', async (t) => {
+  test('the link of a module reconnects after ever longer pauses while each connection is closed soon', async (t) => {
     const limits = { reconnectFirstMs: 10, reconnectMaxMs: 600_000 };
     const { gateway, connections, pausesMs } = await open(t, { limits });
     for (const times of [1, 2, 3]) {
@@ -163,7 +163,7 @@ describe('the link of a module', () => {
     );
   });
 
-  test('the link of a module hears commands of every channel of its hardware', async (t) => {
+  test('the link of a module receives commands of every channel of its hardware', async (t) => {
     const { gateway, connections, commands } = await open(t);
     await until(() => connections() === 1);
     gateway.command('c7', 'e1', 'start');
@@ -175,7 +175,7 @@ describe('the link of a module', () => {
     );
   });
 
-  test('closes within its limit when the broker does not answer any more', async (t) => {
+  test('the link of a module closes within its limit when the broker does not answer', async (t) => {
     const { link, gateway, connections } = await open(t);
     await until(() => connections() === 1);
     await gateway.interrupt();

@@ -33,7 +33,7 @@ function setUp() {
   return { clock, link, said, publisher, doubt: () => void (isClockBelieved = false) };
 }
 
-test('log entries for which there was no room are counted, and told as soon as the gateway is there', async (t) => {
+test('log entries without room are counted, and reported as soon as the gateway is there', async (t) => {
   const { clock, link, said, publisher } = setUp();
   t.after(() => publisher.stop());
   link.isReady = false;
@@ -56,7 +56,7 @@ test('log entries for which there was no room are counted, and told as soon as t
   );
 });
 
-test('nothing has a time of its own while the clock of the board is not believed', async (t) => {
+test('no message has a time of its own while the clock of the board is wrong', async (t) => {
   const { clock, said, publisher, doubt } = setUp();
   t.after(() => publisher.stop());
   const say = async (): Promise<void> => {

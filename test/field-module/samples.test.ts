@@ -75,7 +75,7 @@ describe('the samples on a module', () => {
     return find() ?? assert.fail();
   };
 
-  test('the inverter says that it is not configured, then that nobody answers, then what it measures', async () => {
+  test('the inverter sample reports that it is not configured, then that nobody answers, then what it measures', async () => {
     gateway.assign([
       {
         channelId: 'inverter',
@@ -113,7 +113,7 @@ describe('the samples on a module', () => {
     assert.ok(Math.abs(Number(acW) + Number(gridW) - Number(loadW)) <= 2);
   });
 
-  test('the inverter takes commands, and shows what they changed', async () => {
+  test('the inverter sample takes commands, and shows what they changed', async () => {
     assert.deepEqual((await answerTo('inverter', 'set_mode', { mode: 'peak_shaving' })).payload, {
       mode: 'peak_shaving',
     });
@@ -133,7 +133,7 @@ describe('the samples on a module', () => {
     await until(() => newest('inverter').status === 'off');
   });
 
-  test('the inverter shows no old value while the device is silent, and is back when it is', async () => {
+  test('the inverter sample shows no old value while the device is silent, and recovers with it', async () => {
     simulated.command('silent 1');
     await until(() => (newest('inverter').conn_alerts as string[])[0] === 'communication_failed');
     assert.deepEqual(Object.keys(newest('inverter')).sort(), ['alert_details', 'conn_alerts', 'timestamp']);
@@ -141,7 +141,7 @@ describe('the samples on a module', () => {
     await until(() => (newest('inverter').conn_alerts as string[]).length === 0);
   });
 
-  test('the weather says what the service answers, with the time of the measurement, and what is wrong', async () => {
+  test('the weather sample reports what the service answers, with the time of the measurement, and what is wrong', async () => {
     const asked: string[] = [];
     let status = 503;
     const service = http.createServer((request, response) => {
@@ -178,7 +178,7 @@ describe('the samples on a module', () => {
     await new Promise((resolve) => service.close(resolve));
   });
 
-  test('the house sends what adds up, takes commands, warns, and goes on after a restart where it was', async () => {
+  test('the house sample sends consistent values, takes commands, warns, and continues after a restart', async () => {
     const house = { channelId: 'house', ...sample('simulated-house') };
     gateway.assign([house]);
     await until(() => newest('house').load_total_power !== undefined);
@@ -213,7 +213,7 @@ describe('the samples on a module', () => {
     assert.ok((consumed.at(-1) ?? 0) > 0);
   });
 
-  test('the relay closes, remembers, counts, and goes back to its position after a restart', async () => {
+  test('the relay sample closes, remembers, counts, and returns to its position after a restart', async () => {
     const connection = { address, unit_id: 1, coil: 1 };
     const relay = {
       channelId: 'relay',

@@ -118,14 +118,14 @@ describe('a device on a module', () => {
     assert.equal(starts.length, 1);
   });
 
-  test('fails by name when the facts about its blueprint make no sense', () => {
+  test('a device on a module fails by name when the facts about its blueprint are invalid', () => {
     const { lifecycle, contents, statuses } = setUp();
     contents.set(hashOf('f'), Buffer.from('{}'));
     lifecycle.configure({}, []);
     assert.deepEqual(statuses, ['failed: the facts about the blueprint cannot be read']);
   });
 
-  test('refuses commands and lets configurations pass while its script does not run', () => {
+  test('a device on a module refuses commands and accepts configurations while its script does not run', () => {
     const { lifecycle, responses, verdicts, read, starts } = setUp();
     lifecycle.command(startCommand('x'));
     assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
@@ -138,7 +138,7 @@ describe('a device on a module', () => {
     assert.deepEqual(starts[0]?.posted, []);
   });
 
-  test('answers the commands that its script leaves behind, however it ends', () => {
+  test('a device on a module answers the commands that its script leaves open, however it ends', () => {
     const { lifecycle, starts, responses, fails } = setUp();
     const left = (id: string): string =>
       `{"id":"${id}","state":"error","payload":{"message":"the script ended before the command did"}}`;
@@ -158,7 +158,7 @@ describe('a device on a module', () => {
     assert.deepEqual(responses, []);
   });
 
-  test('tells which groups its script reads itself, as long as that script runs', () => {
+  test('a device on a module reports which groups its script reads itself, as long as that script runs', () => {
     const { lifecycle, starts, statuses, runs, read } = setUp();
     lifecycle.configure({}, []);
     const say = starts[0]?.events.onEvent ?? assert.fail();
@@ -211,7 +211,7 @@ describe('a device on a module', () => {
     assert.equal(starts.length, 2);
   });
 
-  test('waits for another script after a syntax error', async () => {
+  test('a device on a module waits for another script after a syntax error', async () => {
     const { lifecycle, clock, starts, fails, assignment, statuses } = setUp();
     lifecycle.configure({}, []);
     fails('main.lua:1: unexpected symbol', 'syntax');
@@ -225,7 +225,7 @@ describe('a device on a module', () => {
     assert.deepEqual(statuses, ['starting', 'failed: main.lua:1: unexpected symbol', 'starting']);
   });
 
-  test('starts another script with the configuration that came after it, never with the one before', () => {
+  test('a device on a module starts another script with the configuration that came after it, never with an earlier one', () => {
     const { lifecycle, starts, assignment } = setUp();
     lifecycle.configure({ former: { x: 1 } }, []);
     lifecycle.assign(assignment('b'));
@@ -236,7 +236,7 @@ describe('a device on a module', () => {
     assert.deepEqual(starts[1]?.groups, { own: { y: 2 } });
   });
 
-  test('starts again once for another blueprint of the same content, and not for the same one told again', () => {
+  test('a device on a module starts again once for another blueprint of the same content, and not for a repeated one', () => {
     const { lifecycle, starts, assignment } = setUp();
     lifecycle.configure({}, []);
     const told: [string | undefined, number][] = [
@@ -256,7 +256,7 @@ describe('a device on a module', () => {
     }
   });
 
-  test('starts again once for each assignment of its blueprint, also for one that it was not there to hear of', () => {
+  test('a device on a module starts again once for each assignment of its blueprint, also for one that it missed', () => {
     const { lifecycle, starts, assignment } = setUp();
     lifecycle.configure({}, []);
     const assign = (count: number | undefined): void => {
@@ -288,7 +288,7 @@ describe('a device on a module', () => {
     }
   });
 
-  test('cuts a reason that is longer than a status may carry', () => {
+  test('a device on a module cuts a reason that is longer than a status may carry', () => {
     const { lifecycle, fails, statuses } = setUp();
     lifecycle.configure({}, []);
     fails('x'.repeat(MODULE.reasonBytes + 1));
@@ -309,7 +309,7 @@ describe('a device on a module', () => {
     );
   });
 
-  test('pauses when its thread ended because of nobody knows whom, and shares one again', async () => {
+  test('a device on a module pauses when its thread ended for an unknown reason, and shares one again', async () => {
     const { lifecycle, clock, starts, statuses } = setUp();
     lifecycle.configure({}, []);
     starts[0]?.events.onThreadLost('unknown', 'its thread ended: out of memory');
@@ -321,7 +321,7 @@ describe('a device on a module', () => {
     );
   });
 
-  test('whose neighbour was stuck is started again at once, and says so', () => {
+  test('a device on a module whose neighbour was stuck is restarted at once, and says so', () => {
     const { lifecycle, starts, logs, runs, statuses } = setUp();
     lifecycle.configure({}, []);
     runs();
@@ -331,7 +331,7 @@ describe('a device on a module', () => {
     assert.deepEqual(statuses, ['starting', 'running', 'starting']);
   });
 
-  test('a device on a module hears of groups that changed or were written, and of nothing else', () => {
+  test('a device on a module is notified of groups that changed or were written, and of nothing else', () => {
     const { lifecycle, starts } = setUp();
     lifecycle.configure({ a: { x: 1, y: 2 }, b: { x: 1 } }, []);
     const { posted } = starts[0] ?? assert.fail();
@@ -345,7 +345,7 @@ describe('a device on a module', () => {
     );
   });
 
-  test('starts with the newest configuration after a restart, and is over when it is stopped', () => {
+  test('a device on a module starts with the newest configuration after a restart, and ends when it is stopped', () => {
     const { lifecycle, starts, statuses, runs } = setUp();
     lifecycle.configure({ a: { x: 1 } }, []);
     runs();

@@ -30,7 +30,7 @@ async function lived(chunk: string): Promise<string[]> {
 describe('the simulated house', () => {
   after(closeBenches);
 
-  test('adds up in every step, keeps the bounds of its battery, and counts what flowed', async () => {
+  test('the simulated house balances in every step, keeps the bounds of its battery, and counts what flowed', async () => {
     const [text = ''] = await lived(`
       local state = house.new()
       local sums = { pv = 0, into = 0, out = 0, import = 0, export = 0, load = 0 }
@@ -79,7 +79,7 @@ describe('the simulated house', () => {
     assert.ok(Math.abs((day.state['stored_wh'] ?? 0) - stored) < 0.01);
   });
 
-  test('fills its battery from the grid up to the reserve, not faster than its limit', async () => {
+  test('the simulated house fills its battery from the grid up to the reserve, not faster than its limit', async () => {
     const said = await lived(`
       local state = house.new()
       state.mode, state.reserve_percent, state.charge_limit_w = 'backup', 60, 3000
@@ -89,7 +89,7 @@ describe('the simulated house', () => {
     assert.deepEqual(said, ['-3000 60']);
   });
 
-  test('lives from the grid while it is stopped, and from an empty battery takes nothing', async () => {
+  test('the simulated house lives from the grid while it is stopped, and takes nothing from an empty battery', async () => {
     const said = await lived(`
       local state = house.new()
       state.is_running = false

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Standstill } from '../../src/field-module/module.ts';
 import { TestClock } from '../support/test-clock.ts';
 
-test('what arrives has waited for as long as the program stood still, until all of it is read', async () => {
+test('messages count as delayed by the whole standstill of the program, until all of them are read', async () => {
   const clock = new TestClock();
   const standstill = new Standstill(clock, 1_000);
   for (let beats = 0; beats < 3; beats += 1) {

@@ -66,7 +66,7 @@ describe('a field trace in a module', () => {
     assert.equal(sent.length, 2);
   });
 
-  test('a field trace in a module ends by itself, and when the gateway ends it, with what it still had', async () => {
+  test('a field trace in a module ends by itself, and when the gateway ends it, with its last exchanges', async () => {
     const { clock, sent, link, traces, follow } = setUp();
     follow(1_200);
     await clock.advance(1_100);
@@ -79,7 +79,7 @@ describe('a field trace in a module', () => {
     assert.deepEqual([traces.channels, sent.at(-1)?.entries.length], [[], 1]);
   });
 
-  test('leaves out and counts what is too much for one message, in number and in bytes', async () => {
+  test('a field trace in a module leaves out and counts what is too much for one message, in number and in bytes', async () => {
     const { clock, sent, link, traces, follow } = setUp();
     follow(60_000);
     for (let index = 0; index < LIMITS.trace.entriesAtOnce + 5; index += 1) traces.of('roof')?.(read);
@@ -98,7 +98,7 @@ describe('a field trace in a module', () => {
     assert.deepEqual([cut?.sent?.length, cut?.is_cut], [LIMITS.trace.messageBytes * 2, true]);
   });
 
-  test('tells no time while the clock of the board is wrong', async () => {
+  test('a field trace in a module has no time while the clock of the board is wrong', async () => {
     const { clock, sent, link, traces, follow } = setUp();
     follow(60_000);
     link.isClockBelieved = false;
@@ -107,7 +107,7 @@ describe('a field trace in a module', () => {
     assert.equal(sent[1]?.entries[0]?.at_ms, undefined);
   });
 
-  test('removes logins and secrets from texts before it sends them', async () => {
+  test('a field trace in a module removes logins and secrets from texts before it sends them', async () => {
     const { clock, sent, traces, follow } = setUp();
     follow(60_000);
     const headers = [
@@ -131,7 +131,7 @@ describe('a field trace in a module', () => {
     assert.equal(Buffer.from(entry?.received ?? '', 'hex').toString(), '200\n\n(2 bytes that are no text)');
   });
 
-  test('makes two of a request that is sent again, and one of bytes that answer no request', () => {
+  test('a field trace in a module has two entries for a repeated request, and one for bytes that answer no request', () => {
     const clock = new TestClock();
     const noted: Exchange[] = [];
     const about = { transport: 'modbus_rtu', address: 'port://a', unitId: 1 } as const;

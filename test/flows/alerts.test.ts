@@ -49,7 +49,7 @@ async function started() {
   return { gateway, device };
 }
 
-test('an alert is one, from the message that raises it to the message that does not', async () => {
+test('an alert lasts from the message that raises it to the message that does not', async () => {
   const { gateway, device } = await started();
   const raisedS = nowS();
   await device.telemetry({
@@ -72,7 +72,7 @@ test('an alert is one, from the message that raises it to the message that does 
   assert.deepEqual(told(await alertsOf(gateway, device, '&state=RAISED')), ['made_up raised']);
 });
 
-test('what is still raised after a restart is the same alert; what was cleared meanwhile is cleared', async () => {
+test('a raised alert is the same after a restart; one cleared meanwhile is cleared', async () => {
   const { gateway, device } = await started();
   await device.telemetry({ alerts: ['battery_low', 'made_up'] });
   const before = await alertsOf(gateway, device);
@@ -109,7 +109,7 @@ test('an alert that is snoozed is news again when the snooze ends, if it is stil
   await until(() => Promise.resolve(followed.messages.some(isOfLow)));
 });
 
-test('one that comes back within a minute goes on, one that comes back later is another', async () => {
+test('an alert that returns within a minute continues, and one that returns later is new', async () => {
   const { gateway, device } = await started();
   const say = async (...alerts: string[]): Promise<void> => {
     await device.telemetry({ timestamp: nowS(), alerts });
@@ -126,7 +126,7 @@ test('one that comes back within a minute goes on, one that comes back later is 
   assert.deepEqual(told(await alertsOf(gateway, device)), ['battery_low raised', 'battery_low cleared']);
 });
 
-test('late messages tell the past as it was, and a clock that was ahead leaves no alert in the future', async () => {
+test('late messages correct past alerts, and a clock that was ahead leaves no alert in the future', async () => {
   const { gateway, device } = await started();
   const sentS = nowS();
   // A device sends what it has kept.
@@ -143,7 +143,7 @@ test('late messages tell the past as it was, and a clock that was ahead leaves n
   assert.ok(Date.parse(ahead?.raised_at ?? '') <= clock.wallMs(), String(ahead?.raised_at));
 });
 
-test('a device that goes away keeps its alerts; after five minutes it is told, once, also over a restart', async () => {
+test('a device that goes away keeps its alerts; after five minutes that is reported once, also over a restart', async () => {
   const { gateway, device } = await started();
   await device.telemetry({ alerts: ['battery_low'] });
   await device.leave();
@@ -180,14 +180,14 @@ test('a device that is back is no longer offline as soon as the disk takes that'
   assert.deepEqual(told(await alertsOf(gateway, device)), ['offline cleared']);
 });
 
-test('a device that was never there is not offline', async () => {
+test('a device that was never connected is not reported as OFFLINE', async () => {
   const gateway = gatewayOf();
   const device = await gateway.provision('Battery');
   await clock.advance(offlineAfterMs + MINUTE_MS);
   assert.deepEqual(await alertsOf(gateway, device), []);
 });
 
-test('a device that stays connected and sends nothing any more is told, until it sends or is gone', async () => {
+test('a connected device that stops sending is reported until it sends or is gone', async () => {
   const gateway = gatewayOf();
   const device = await gateway.provision('Battery');
   await device.connect();
@@ -228,7 +228,7 @@ test('a device that stays connected and sends nothing any more is told, until it
   assert.deepEqual(told(await alertsOf(gateway, device)), ['silent cleared']);
 });
 
-test('a device may say something else altogether, and all of it is told at once', async () => {
+test('a device may change all of its alerts at once, and each is reported', async () => {
   const { gateway, device } = await started();
   const alertsOfRound = (round: number): string[] =>
     Array.from({ length: raisedPerDevice }, (_, index) => `round_${round}_${index}`);
@@ -271,7 +271,7 @@ test('a device that invents alerts fills neither the list nor the disk, and othe
   assert.deepEqual(told(await alertsOf(gateway, other)), ['battery_low raised']);
 });
 
-test('a device that is deleted takes its alerts along, another blueprint what only the old one told', async () => {
+test('a deleted device takes its alerts along, and another blueprint those that only the old one declared', async () => {
   const { gateway, device } = await started();
   await device.telemetry({ conn_alerts: ['made_up'] });
   assert.deepEqual(told(await alertsOf(gateway, device)), ['made_up raised']);

@@ -18,7 +18,7 @@ async function entriesOf(gateway: TestGateway): Promise<Entry[]> {
   return (await gateway.ok('OWNER', 'GET', '/v3/audit'))['entries'] as Entry[];
 }
 
-test('a day of an owner: what was made, changed, commanded and refused stands in the audit trail', async (t) => {
+test('the audit trail has a day of an owner: what was made, changed, commanded and refused', async (t) => {
   const gateway = await startTestGateway(t);
   const device = await gateway.provision('Battery');
   await gateway.call('OWNER', 'PATCH', '/v3/devices/battery', { name: 'Battery 1' });
@@ -46,7 +46,7 @@ test('a day of an owner: what was made, changed, commanded and refused stands in
   );
 });
 
-test('what a rule commands stands there as its doing, and what it could not as well', async (t) => {
+test('the audit trail has the commands of a rule, and those that failed', async (t) => {
   const rules = await startRuleGateway(t);
   const { gateway } = rules;
   const [online, offline] = [await gateway.provision('Online'), await gateway.provision('Offline')];
@@ -82,7 +82,7 @@ test('what a rule commands stands there as its doing, and what it could not as w
   );
 });
 
-test('what clients of the broker try in vain stands there once an hour, with no word that may be a secret', async (t) => {
+test('the audit trail has refused broker clients once an hour, without anything that may be a secret', async (t) => {
   const gateway = await startTestGateway(t);
   const device = await gateway.provision('Meter');
   const { hardwareId } = device.config;
@@ -124,7 +124,7 @@ test('what clients of the broker try in vain stands there once an hour, with no 
   assert.ok(!JSON.stringify(await entriesOf(gateway)).includes('my password'));
 });
 
-test('who made, changed, and ended what is told by its name, also when it is gone', async (t) => {
+test('the audit trail names the actor of a creation, change and end, also when the user is gone', async (t) => {
   const gateway = await startTestGateway(t);
   const { ok } = gateway;
   const rule = { slug: 'night', script: { code: '', runtime_version: 'V3' } };

@@ -38,7 +38,7 @@ async function run(gateway: TestGateway): Promise<Plan> {
 describe('a plan is refused', () => {
   const gateway = useTestGateway();
 
-  test('a plan is refused without target or password, with a folder that is not there, and with a time that is none', async () => {
+  test('a backup plan is refused without target or password, with a missing folder, and with an invalid time', async () => {
     for (const [body, field] of [
       [{ schedule: 'DAILY' }, 'target'],
       [{ schedule: 'DAILY', target: '/tmp' }, 'password'],
@@ -56,7 +56,7 @@ describe('a plan is refused', () => {
   });
 });
 
-test('a plan makes a good backup in its folder, keeps so many, and shows no secret', async (t) => {
+test('a backup plan makes a good backup in its folder, keeps the given number, and shows no secret', async (t) => {
   const gateway = await startTestGateway(t);
   const folder = temporaryFolder(t);
   const shown = await gateway.ok('INSTALLER', 'PATCH', PLAN, {
@@ -85,7 +85,7 @@ test('a plan makes a good backup in its folder, keeps so many, and shows no secr
   );
 });
 
-test('a target that fails is the last error; what was good before stays known', async (t) => {
+test('a target that fails is the last error; the last good backup stays known', async (t) => {
   const gateway = await startTestGateway(t);
   const folder = join(temporaryFolder(t), 'stick');
   mkdirSync(folder);
@@ -97,7 +97,7 @@ test('a target that fails is the last error; what was good before stays known', 
   assert.equal(after.last_good_at, good);
 });
 
-test('a gateway that stops gives up a backup that is under way, and nobody is told of a failure', async (t) => {
+test('a gateway that stops gives up a running backup without a failure notification', async (t) => {
   const gateway = await startTestGateway(t);
   // Takes everything and says nothing.
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
@@ -117,7 +117,7 @@ test('a gateway that stops gives up a backup that is under way, and nobody is to
   assert.deepEqual([isRunning, error], [false, null]);
 });
 
-test('all who ask at once are told of the same key', async (t) => {
+test('callers who ask at once get the same key', async (t) => {
   const gateway = await startTestGateway(t);
   const shown = await Promise.all(
     Array.from({ length: 5 }, () =>

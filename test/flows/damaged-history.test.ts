@@ -27,7 +27,7 @@ async function withGateway(dataDir: string, work: (gateway: TestGateway) => Prom
 }
 
 for (const table of ['log_device', 'device_log', 'telemetry_series', 'telemetry_block', 'telemetry_state'])
-  test(`a gateway whose table ${table} turns out to be damaged mends that while it runs, and says so`, async (t) => {
+  test(`a gateway repairs a damaged table ${table} while it runs, and says so`, async (t) => {
     const dataDir = temporaryFolder(t);
     await withGateway(dataDir, async (gateway) => {
       const device = await gateway.provision('Battery');
@@ -74,7 +74,7 @@ function overwritePage(path: string, page: number): void {
   closeSync(file);
 }
 
-test('a gateway whose history.db has a damaged page starts, is commanded and takes telemetry', async (t) => {
+test('a gateway whose history.db has a damaged page starts, takes commands and stores telemetry', async (t) => {
   const whole = temporaryFolder(t);
   await withGateway(whole, async (gateway) => {
     const device = await gateway.provision('Battery');

@@ -65,7 +65,7 @@ describe('a device', () => {
     monitor.close();
   });
 
-  test('keeps all that was acknowledged over a restart, and is OFFLINE after it', async (t) => {
+  test('a device keeps all that was acknowledged over a restart, and is OFFLINE after it', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     const path = `/v3/devices/${device.slug}`;
@@ -103,7 +103,7 @@ describe('a device', () => {
     assert.deepEqual(valuesOf(await csvOf(gateway, device, 'max')), ['9']);
   });
 
-  test('loses its sessions with a new configuration, and gets in with the new one only', async (t) => {
+  test('a device loses its sessions with a new configuration, and only the new one logs in', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     const sessions = [await device.connect(), await device.open()];
@@ -175,7 +175,7 @@ describe('a device', () => {
     assert.deepEqual(Object.keys((telemetry as Record<string, Json>)['battery_soc'] ?? {}), ['warning']);
   });
 
-  test('reads of its mistakes in its own log', async (t) => {
+  test('a device has its own mistakes in its log', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -194,7 +194,7 @@ describe('a device', () => {
   });
 });
 
-test('the gateway tells about itself like a device', async (t) => {
+test('the gateway reports about itself like a device', async (t) => {
   const gateway = await startTestGateway(t);
   const path = '/v3/devices/gateway';
   await until(async () => {

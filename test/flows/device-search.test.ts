@@ -109,7 +109,7 @@ describe('a search for devices', () => {
       assert.equal(refusal(await gateway.call('INSTALLER', 'POST', SEARCH, body)), '400 invalid_body');
   });
 
-  test('finds nothing where nothing listens, and says so', async () => {
+  test('a search for devices finds nothing where nothing listens, and says so', async () => {
     const lines = await search({
       networks: ['127.0.0.1'],
       modbus_ports: [1],
@@ -122,7 +122,7 @@ describe('a search for devices', () => {
     ]);
   });
 
-  test('finds and names all devices of a street, with serial numbers, and writes to none', async () => {
+  test('a search for devices names all devices of a street, with serial numbers, and writes to none', async () => {
     const lines = await search({
       networks: ['127.0.0.1/32'],
       modbus_ports: portsOf(modbus),
@@ -159,25 +159,29 @@ describe('a search for devices', () => {
     assert.ok(charger.requests.every((request) => request.startsWith('GET ')));
   });
 
-  test('finds units on a serial line that the library does not know', { skip: NO_SERIAL_LINE }, async () => {
-    const lines = await search({ networks: ['127.0.0.1'], modbus_ports: [1], http_ports: [2] });
-    const found = lines.filter(({ type }) => type === 'found');
-    assert.deepEqual(
-      found.map(({ address, unit_id: unit, transport, maker, templates }) => [
-        address,
-        unit,
-        transport,
-        maker,
-        templates,
-      ]),
-      [
-        ['port://rs485', 1, 'MODBUS_RTU', 'Simulated', []],
-        ['port://rs485', 2, 'MODBUS_RTU', 'Simulated', []],
-      ],
-    );
-  });
+  test(
+    'a search for devices finds units on a serial line that the library does not know',
+    { skip: NO_SERIAL_LINE },
+    async () => {
+      const lines = await search({ networks: ['127.0.0.1'], modbus_ports: [1], http_ports: [2] });
+      const found = lines.filter(({ type }) => type === 'found');
+      assert.deepEqual(
+        found.map(({ address, unit_id: unit, transport, maker, templates }) => [
+          address,
+          unit,
+          transport,
+          maker,
+          templates,
+        ]),
+        [
+          ['port://rs485', 1, 'MODBUS_RTU', 'Simulated', []],
+          ['port://rs485', 2, 'MODBUS_RTU', 'Simulated', []],
+        ],
+      );
+    },
+  );
 
-  test('a search for devices is alone, ends when the caller leaves, and leaves room for the next one', async () => {
+  test('a search for devices runs alone, ends when the caller leaves, and leaves room for the next one', async () => {
     const leaving = new AbortController();
     const body = { networks: ['127.0.0.1'], modbus_ports: portsOf(modbus), serial_ports: false };
     const running = await fetch(new URL(SEARCH, gateway.origin), {

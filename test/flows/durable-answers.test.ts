@@ -29,7 +29,7 @@ async function turns(): Promise<void> {
 }
 
 describe('while the disk does not finish a sync', () => {
-  test('a change is not answered, and reads are', async (t) => {
+  test('a change is not answered while the disk does not finish a sync, and reads are', async (t) => {
     const disk = slowDisk();
     t.after(() => disk.resume());
     const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
@@ -44,7 +44,7 @@ describe('while the disk does not finish a sync', () => {
     await change;
   });
 
-  test('a command is not sent to the device', async (t) => {
+  test('a command is not sent to the device while the disk does not finish a sync', async (t) => {
     const disk = slowDisk();
     t.after(() => disk.resume());
     const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
@@ -63,7 +63,7 @@ describe('while the disk does not finish a sync', () => {
     assert.equal((await execution).status, 200);
   });
 
-  test('a command is not sent any more that is over by the time it could be', async (t) => {
+  test('a command that ends before its sync is not sent any more', async (t) => {
     const disk = slowDisk();
     t.after(() => disk.resume());
     const environment = { GATEWAY_COMMAND_TIMEOUT_S: '1' };

@@ -62,7 +62,7 @@ describe('the forecast of the energy', () => {
   const isAbout = (shown: number | null | undefined, wantedWh: number): boolean =>
     Math.abs((shown ?? 0) - wantedWh) < 20;
 
-  test('knows nothing of a site that has no history, no forecast and no tariff', async () => {
+  test('the forecast of the energy is empty for a site without history, forecast and tariff', async () => {
     const { timezone, currency, days } = await forecast();
     assert.deepEqual([timezone, currency, days.length], ['UTC', null, 2]);
     for (const { hours, from, pv_wh: sunWh, load_wh: loadWh, import_price: price } of days) {
@@ -73,7 +73,7 @@ describe('the forecast of the energy', () => {
     assert.equal(days[0]?.from, new Date(midnightS * 1_000).toISOString());
   });
 
-  test('expects the mean consumption of the same weekday of four weeks, and no other day', async () => {
+  test('the forecast of the energy expects the mean consumption of the same weekday of four weeks', async () => {
     // Tomorrow's weekday a week and two ago, the day after it, and one of five weeks ago.
     await importDay(midnightS - 6 * DAY_S, 400);
     await importDay(midnightS - 13 * DAY_S, 800);
@@ -86,7 +86,7 @@ describe('the forecast of the energy', () => {
     assert.ok(isAbout(tomorrow.load_wh, 24 * 600), String(tomorrow.load_wh));
   });
 
-  test('adds the sun of devices with a forecast, and takes the price of one without a tariff', async () => {
+  test('the forecast of the energy adds the sun of devices with a forecast, and takes the price of one without a tariff', async () => {
     const zip = await zipOf({ 'manifest.yml': manifestWith(SCHEDULES) });
     const { blueprint } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip, {
       'Content-Type': 'application/zip',
@@ -148,7 +148,7 @@ describe('the forecast of the energy', () => {
     );
   });
 
-  test('tells what really came of the hours that are over, and nothing of the others', async () => {
+  test('the forecast of the energy has the measured values of past hours, and of no others', async () => {
     const hour = new Date().getUTCHours();
     await importDay(midnightS - DAY_S, 300);
     const rows = Array.from(

@@ -128,7 +128,7 @@ test('energy of a day with a restart, an outage and a counter reset is right wit
   assert.ok(Math.abs(hours - (total.sources_wh['pv'] ?? 0)) < 0.1);
 });
 
-test('a grid meter that has nothing but a counter of imports is counted', async (t) => {
+test('a grid meter that has only a counter of imports is counted', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });
   await gateway.provision('Battery');
@@ -171,7 +171,7 @@ async function sunOnly(t: { after: (end: () => Promise<void>) => void }) {
   return { gateway, shine };
 }
 
-test('imported samples count in days that were looked at before', async (t) => {
+test('imported samples count in days that were requested before', async (t) => {
   const { gateway, shine } = await sunOnly(t);
   const fromS = NOON_S - 40 * DAY_S - 12 * 3_600;
   const day = `from=${iso(fromS)}&to=${iso(fromS + DAY_S)}`;
@@ -186,7 +186,7 @@ test('imported samples count in days that were looked at before', async (t) => {
     );
 });
 
-test('two years that are looked at in turn are read once', async (t) => {
+test('two years that are requested alternately are computed once', async (t) => {
   const { gateway, shine } = await sunOnly(t);
   await shine(NOON_S, NOON_S + 3_600, 1_000);
   const nowS = Math.floor(Date.now() / 1_000);
@@ -206,7 +206,7 @@ test('two years that are looked at in turn are read once', async (t) => {
   assert.ok((await look()) <= 1);
 });
 
-test('an outage without counters is a gap: nothing is made up', async (t) => {
+test('an outage without counters is a gap without invented energy', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });
   await gateway.provision('Battery');
@@ -227,7 +227,7 @@ test('an outage without counters is a gap: nothing is made up', async (t) => {
   assert.equal(total.gap_s['pv'], 7_200 - 180);
 });
 
-test('a power that no plant has is not known, and spoils no sum: neither of its day nor of now', async (t) => {
+test("an impossible power is unknown, and spoils neither the day's energy nor the flows of now", async (t) => {
   const { gateway } = await sunOnly(t);
   const device = await gateway.provision('Now');
   await device.connect();
@@ -264,7 +264,7 @@ test('a power that no plant has is not known, and spoils no sum: neither of its 
   assert.deepEqual([isComplete, roles[0]?.reason], [false, 'implausible']);
 });
 
-test('days that are asked for together are those asked for one by one, across days on which nothing was measured', async (t) => {
+test('several days in one request equal those requested one by one, across days without measurements', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Europe/Berlin' });
   await gateway.provision('Battery');

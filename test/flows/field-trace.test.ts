@@ -156,7 +156,7 @@ describe('a field trace', () => {
     assert.deepEqual(await traceOf(), { state: 'OFF', dropped: 0, exchanges: [] });
   });
 
-  test('shows each Modbus request with its answer, as they were on the wire', async () => {
+  test('a field trace shows each Modbus request with its answer, as they were on the wire', async () => {
     await start();
     const read = await seen(({ sent }) => sent?.endsWith('010400000004') === true);
     const { transport, address, unit_id: unit, format, sent = '', received = '' } = read;
@@ -172,14 +172,18 @@ describe('a field trace', () => {
     assert.ok((await traceOf(path, `?after=${last}`)).exchanges.every(({ number }) => number > last));
   });
 
-  test('shows frames of a serial line with their checksums', { skip: NO_SERIAL_LINE }, async () => {
-    const read = await seen(({ transport, error }) => transport === 'MODBUS_RTU' && error === undefined);
-    assert.equal(read.address, 'port://rs485');
-    assert.match(read.sent ?? '', /^020400000002[0-9a-f]{4}$/);
-    assert.match(read.received ?? '', /020404[0-9a-f]{12}$/);
-  });
+  test(
+    'a field trace shows frames of a serial line with their checksums',
+    { skip: NO_SERIAL_LINE },
+    async () => {
+      const read = await seen(({ transport, error }) => transport === 'MODBUS_RTU' && error === undefined);
+      assert.equal(read.address, 'port://rs485');
+      assert.match(read.sent ?? '', /^020400000002[0-9a-f]{4}$/);
+      assert.match(read.received ?? '', /020404[0-9a-f]{12}$/);
+    },
+  );
 
-  test('shows HTTP and TCP without logins, tokens and passwords', async () => {
+  test('a field trace shows HTTP and TCP without logins, tokens and passwords', async () => {
     const login = await seen(
       ({ transport, sent }) => transport === 'HTTP' && sent?.startsWith('POST') === true,
     );

@@ -9,7 +9,7 @@ for (const [title, clockOf] of [
   ['the system’s clock', () => undefined],
   ['a test clock', () => new TestClock()],
 ] as const)
-  test(`a device is provisioned, connects, tells values and logs, and obeys a command, by ${title}`, async (t) => {
+  test(`a device is provisioned, connects, sends values and logs, and obeys a command, by ${title}`, async (t) => {
     const clock = clockOf();
     const gateway = await startTestGateway(t, clock ? { clock } : {});
     const device = await gateway.provision('Battery 1');

@@ -22,7 +22,7 @@ function rowsIn(folder: string): string[] {
     );
 }
 
-test('telemetry is carried by hand: late samples, a stick that is away, restarts', async (t) => {
+test('a folder target on a stick gets late samples, and survives removal and restarts', async (t) => {
   const stick = join(temporaryFolder(t), 'stick');
   mkdirSync(stick);
   const gateway = await startTestGateway(t);

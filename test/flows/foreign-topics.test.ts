@@ -47,7 +47,7 @@ describe('a device with birth, will and topics of its own', () => {
       ['zigbee2mqtt/bridge/state', 'zigbee2mqtt/plug', 'zigbee2mqtt/bridge/devices'],
     ],
   ] as const)
-    test(`keeps its telemetry ${title}, and reads about the rest in its log`, async () => {
+    test(`a device with topics of its own keeps its telemetry ${title}, and its log names the rest`, async () => {
       const device = await gateway().provision();
       const [birth = '', ...others] = topics;
       const { client } = await device.open({
@@ -69,7 +69,7 @@ describe('a device with birth, will and topics of its own', () => {
       ]);
     });
 
-  test('reads in its log about a subject that the gateway does not know', async () => {
+  test('the log of a device names a topic that the gateway does not know', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     for (let times = 0; times < 3; times++)
@@ -82,7 +82,7 @@ describe('a device with birth, will and topics of its own', () => {
 });
 
 describe('a connection that is closed for what the device did has its reason in the log of the device:', () => {
-  test('a message larger than the limit', async () => {
+  test('the log of a device names a message larger than the limit as the reason of a closed connection', async () => {
     const device = await gateway().provision();
     const session = await device.open();
     session.client.publish(device.from('v1/telemetry'), Buffer.alloc(262_145, ' '), { qos: 1 });
@@ -92,7 +92,7 @@ describe('a connection that is closed for what the device did has its reason in 
     ]);
   });
 
-  test('a topic with too many levels', async () => {
+  test('the log of a device names a topic with too many levels as the reason of a closed connection', async () => {
     const device = await gateway().provision();
     const session = await device.open();
     session.client.publish(`a${'/b'.repeat(20)}`, '', { qos: 1 });
@@ -102,7 +102,7 @@ describe('a connection that is closed for what the device did has its reason in 
     ]);
   });
 
-  test('what the protocol forbids', async () => {
+  test('the log of a device names a protocol error as the reason of a closed connection', async () => {
     const device = await gateway().provision();
     const session = await device.open();
     session.client.stream.write(Buffer.from([0x30, 3, 0, 1, 0x23]));
@@ -137,7 +137,7 @@ test('a Mosquitto bridge with its default notifications loses no telemetry', asy
 describe('a value that is no JSON costs itself, and is named once in the log of the device,', () => {
   const leftOut = (name: string): string => `The value of "${name}" is no JSON and was left out.`;
 
-  test('a value that is no JSON costs itself, and is named once in the log of the device, for telemetry', async () => {
+  test('one value that is no JSON loses only itself in telemetry, and the log names it once', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     for (const word of ['nan', '-inf', '-nan(ind)', 'NaN'])
@@ -153,7 +153,7 @@ describe('a value that is no JSON costs itself, and is named once in the log of 
     assert.deepEqual(await logged(device, 1), [leftOut('battery_power')]);
   });
 
-  test('a value that is no JSON costs itself, and is named once in the log of the device, for properties', async () => {
+  test('one value that is no JSON loses only itself in properties, and the log names it once', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.publishAsync(
@@ -172,14 +172,14 @@ describe('a value that is no JSON costs itself, and is named once in the log of 
     assert.deepEqual(await logged(device, 1), [leftOut('nominal_capacity')]);
   });
 
-  test('a value that is no JSON costs itself, and is named once in the log of the device, for a log entry', async () => {
+  test('one value that is no JSON loses only itself in a log entry, and the log names it once', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.publishAsync(device.from('v3/logs'), '{"message":"line\none","timestamp":nan}', { qos: 1 });
     assert.deepEqual(await logged(device, 2), [leftOut('timestamp'), 'line\none']);
   });
 
-  test('a value that is no JSON costs itself, and is named once in the log of the device, for the response to a command', async () => {
+  test('one value that is no JSON loses only itself in the response to a command, and the log names it once', async () => {
     const device = await gateway().provision();
     const { client } = await device.open();
     await client.subscribeAsync(device.requestTopic, { qos: 1 });

@@ -48,7 +48,7 @@ const configOf = ({ id }: MockDevice): string => `homeassistant/sensor/${id}_bat
 const availabilityOf = ({ slug }: MockDevice, site = 'Depot'): string =>
   `energy-gateway/${site}/${slug}/availability`;
 
-test('a device that goes away is unavailable, and so is one that is there again after the broker was away', async (t) => {
+test('a device that goes away becomes unavailable in Home Assistant, also after an outage of the broker', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { broker, device, seen, last } = all;
@@ -66,7 +66,7 @@ test('a device that goes away is unavailable, and so is one that is there again 
   );
 });
 
-test('a value that does not change is there under another slug, and once the broker forgot it', async (t) => {
+test('a constant value is published again under another slug, and after the broker lost it', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, broker, device, seen, last } = all;
@@ -86,7 +86,7 @@ test('a value that does not change is there under another slug, and once the bro
   assert.ok(!seen.some(({ topic, payload }) => topic === state && payload === '1'));
 });
 
-test('a stream names only the attributes that are sent', async (t) => {
+test('a change of a device names only the attributes that are sent', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { device, seen, last } = all;
@@ -98,7 +98,7 @@ test('a stream names only the attributes that are sent', async (t) => {
   );
 });
 
-test('a device that is deleted goes from there with all that was kept of it', async (t) => {
+test('a deleted device is removed from the broker with all that it retained', async (t) => {
   const all = await site(t, null);
   if (!all) return;
   const { gateway, device, seen, last } = all;
@@ -115,7 +115,7 @@ test('a device that is deleted goes from there with all that was kept of it', as
   assert.deepEqual(left, []);
 });
 
-test('an attribute that is not chosen any more goes from there', async (t) => {
+test('an attribute that is no longer chosen is removed from the broker', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, device, last } = all;
@@ -129,7 +129,7 @@ test('an attribute that is not chosen any more goes from there', async (t) => {
   await until(() => last(configOf(device)) === '' && (last(chosen) ?? '').includes('state_topic'));
 });
 
-test('another name of the site is another place for all of it', async (t) => {
+test('another name of the site moves all topics', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, device, seen, last } = all;
@@ -148,7 +148,7 @@ test('another name of the site is another place for all of it', async (t) => {
   await until(() => kept().every((topic) => !topic.startsWith('energy-gateway/Depot/')));
 });
 
-test('a sample that comes late is no state', async (t) => {
+test('a late sample is not published as a state', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, device, seen } = all;

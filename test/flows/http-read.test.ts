@@ -55,7 +55,7 @@ describe('reading JSON of a device', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('gives the answer as it is, and says in a sentence what is none', async () => {
+  test('reading JSON of a device gives the answer as it is, and explains one that is no JSON in a sentence', async () => {
     const readOf = async (path: string): Promise<unknown> => {
       const { read } = await gateway().ok('INSTALLER', 'POST', READ, { url: `${origin}${path}` });
       const { usable, message, text } = read as { usable: boolean; message: string; text: string | null };

@@ -49,14 +49,14 @@ async function repeated({ gateway, device }: Interrupted): Promise<string[]> {
 }
 
 describe('a command that was not acknowledged before the connection ended', () => {
-  test('reaches the device when it returns while the caller still waits', async (t) => {
+  test('an unacknowledged command reaches the device when it returns while the caller still waits', async (t) => {
     const lost = await startInterrupted(t);
     await lost.lose();
     assert.deepEqual(await repeated(lost), [lost.id]);
     assert.equal((await lost.execution)['state'], 'SUCCESS');
   });
 
-  test('a command that was not acknowledged before the connection ended is not carried out after its caller was told TIMEOUT', async (t) => {
+  test('an unacknowledged command is not carried out after its caller got TIMEOUT', async (t) => {
     const lost = await startInterrupted(t, { GATEWAY_COMMAND_TIMEOUT_S: '1' });
     await lost.lose();
     assert.equal((await lost.execution)['state'], 'TIMEOUT');
@@ -64,7 +64,7 @@ describe('a command that was not acknowledged before the connection ended', () =
   });
 
   for (const state of ['completed', 'log'])
-    test(`a command that was not acknowledged before the connection ended is not sent again when another session of the device said "${state}"`, async (t) => {
+    test(`an unacknowledged command is not sent again when another session of the device answered "${state}"`, async (t) => {
       const lost = await startInterrupted(t);
       await lost.device.open();
       await lost.device.answer(lost, state);

@@ -120,7 +120,7 @@ for (const name of LINE_ENGINES)
       );
     });
 
-    test(`telemetry to ${name} has the power of a device whose status it knows as a number`, async (t) => {
+    test(`telemetry to ${name} has the power of a device whose status is a number`, async (t) => {
       const engine = await startLineEngine(t, name);
       if (!engine) return;
       const url = new URL(engine.writeUrl);
@@ -149,7 +149,7 @@ for (const name of LINE_ENGINES)
       });
     });
 
-    test(`telemetry to ${name} has late, imported and older samples too, of half an hour that nobody was there`, async (t) => {
+    test(`telemetry to ${name} has late, imported and older samples too, of half an hour without a gateway`, async (t) => {
       const engine = await startLineEngine(t, name);
       if (!engine) return;
       const gateway = await startTestGateway(t, { environment: { GATEWAY_TELEMETRY_OPEN_SAMPLES: '10000' } });

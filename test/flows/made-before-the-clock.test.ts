@@ -45,7 +45,7 @@ async function makeAll(gateway: TestGateway): Promise<void> {
 
 const SET_MS = Date.UTC(2026, 2, 1, 8);
 
-test('everything that was made in 1970 is from today once the clock is set, and after a restart', async (t) => {
+test('everything made in 1970 is dated today once the clock is set, and after a restart', async (t) => {
   const clock = new TestClock(60_000);
   const gateway = await startTestGateway(t, { clock });
   await makeAll(gateway);

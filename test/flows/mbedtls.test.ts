@@ -79,23 +79,23 @@ describe('a client with Mbed TLS', { skip }, () => {
   }
   const DEVICE_FILES = ['ca_chain.pem', 'device.pem', 'device.key'];
 
-  test('refuses the gateway under a name that its certificate does not have', async () => {
+  test('a client with Mbed TLS refuses the gateway under a name that its certificate does not have', async () => {
     const { code, errors } = await run(gateway.ports.httpsPort, 'other.example', ['ca.pem'], REQUEST);
     assert.equal(code, 1);
     assert.match(errors, /does not match with the expected CN/);
   });
 
-  test('reads over HTTPS by name, with the authority of /ca.pem', async () => {
+  test('a client with Mbed TLS reads over HTTPS by name, with the authority of /ca.pem', async () => {
     const { output, errors } = await run(gateway.ports.httpsPort, 'localhost', ['ca.pem'], REQUEST);
     assert.match(output.toString(), /^HTTP\/1\.1 200 OK\r\n/, errors);
   });
 
-  test('logs in over MQTT with its certificate, by name', async () => {
+  test('a client with Mbed TLS logs in over MQTT with its certificate, by name', async () => {
     const { output, errors } = await run(gateway.ports.mqttsPort, 'localhost', DEVICE_FILES, CONNECT);
     assert.deepEqual(output, CONNACK, errors);
   });
 
-  test('logs in with buffers of 2 KiB', async () => {
+  test('a client with Mbed TLS logs in with buffers of 2 KiB', async () => {
     const { output, errors } = await run(
       gateway.ports.mqttsPort,
       'localhost',

@@ -11,7 +11,7 @@ import { MIGRATIONS_DIR, temporaryFolder } from '../support/workspace.ts';
 
 const SENTENCE = 'history is missing beside state.db, a new one is begun';
 
-test('a new box has no history to miss, nor has one that starts again', async (t) => {
+test('a new box has no missing history, nor has one that starts again', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.restart();
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('a new box has no history to miss, nor has one that starts again', async (t
   );
 });
 
-test('a first start that was cut off before there was a history is not told of one that is gone', async (t) => {
+test('a first start cut off before there was a history reports none as missing', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.stop();
   removeHistory(gateway);
@@ -63,7 +63,7 @@ test('a new box that gets the state of an old one misses no history', async (t) 
   assert.equal((await alerts(gateway)).includes('history_missing'), false);
 });
 
-test('history.db and the journal that are gone are named by an alert, until a person removes the note of it', async (t) => {
+test('a missing history.db and journal are named by an alert, until a person removes its note', async (t) => {
   const gateway = await startTestGateway(t);
   const before = await gateway.provision('Battery');
   await gateway.stop();
@@ -80,7 +80,7 @@ test('history.db and the journal that are gone are named by an alert, until a pe
   assert.equal((await alerts(gateway)).includes('history_missing'), false);
 });
 
-test('a history of a newer version stops no control, is named by an alert, and comes back with that version', async (t) => {
+test('a history of a newer version does not stop control, is named by an alert, and is used again by that version', async (t) => {
   const gateway = await startTestGateway(t);
   const battery = await gateway.provision('Battery');
   await battery.connect();

@@ -36,7 +36,7 @@ describe('looking for Modbus devices', () => {
     return outcome as Record<string, unknown>;
   };
 
-  test('a connection is tested while there is no device yet, and says what is there', async () => {
+  test('a connection is tested before there is a device, and reports what was found', async () => {
     assert.deepEqual(await testOf({ uri }), {
       usable: true,
       outcome: 'ANSWERS',
@@ -50,7 +50,7 @@ describe('looking for Modbus devices', () => {
     return read as Record<string, unknown>;
   };
 
-  test('registers are read while there is no device yet, and only by an INSTALLER', async (t) => {
+  test('registers are read before there is a device, and only by an INSTALLER', async (t) => {
     const reads = [
       { function: 'HOLDING', address: 40_000, count: 2 },
       { function: 'INPUT', address: 60_000 },
@@ -103,7 +103,7 @@ describe('looking for Modbus devices', () => {
     assert.equal(unreachable['outcome'], 'UNREACHABLE');
   });
 
-  test('what does not work is said in a sentence', async () => {
+  test('failures of a scan are explained in a sentence', async () => {
     const closed = await testOf({ uri: 'tcp://127.0.0.1:1' });
     assert.equal(closed['outcome'], 'UNREACHABLE');
     assert.match(String(closed['message']), /cannot be reached: connection refused\.$/);

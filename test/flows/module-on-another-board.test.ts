@@ -25,7 +25,7 @@ function startModule(file: string): ChildProcess {
   });
 }
 
-test('a module without a configuration, or with a broken one, says so and ends with 78', async (t) => {
+test('a module without a valid configuration says so and ends with 78', async (t) => {
   const broken = join(temporaryFolder(t), 'broken.json');
   writeFileSync(broken, '{"config": {}}');
   const torn = join(temporaryFolder(t), 'torn.json');
@@ -48,7 +48,7 @@ test('a module without a configuration, or with a broken one, says so and ends w
   }
 });
 
-test('a blueprint with Lua measures, obeys, is configured anew, and survives the death of its module', async (t) => {
+test('a blueprint with Lua measures, obeys, is reconfigured, and survives the death of its module', async (t) => {
   const clock = createSystemClock();
   const options = parseSimulateModbusOptions(['--port', '0', '--hour', '12']) ?? assert.fail();
   const parts = { options, clock, random: createRandom(5), terminal: { line: () => undefined } };

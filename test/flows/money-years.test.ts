@@ -199,7 +199,7 @@ describe('the books of ten years', () => {
     return buckets.length;
   }
 
-  test('equal a plain model to the cent by hour, day, month and year', async () => {
+  test('the books of ten years equal a plain model to the cent by hour, day, month and year', async () => {
     await fc.assert(
       fc.asyncProperty(tariffs, async (items) => {
         await gateway().ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', { currency: 'EUR', items });

@@ -126,7 +126,7 @@ describe('the money of the books', () => {
     assert.ok(buckets.every(({ money }) => money === null));
   });
 
-  test('equals the plain model to the cent, whatever the tariffs', async () => {
+  test('the money of the books equals the plain model to the cent, whatever the tariffs', async () => {
     await fc.assert(
       fc.asyncProperty(
         tariffs,
@@ -146,7 +146,7 @@ describe('the money of the books', () => {
     );
   });
 
-  test('counts a price that comes later, and no longer as energy without a price', async () => {
+  test('the money of the books counts a price that comes later, and no longer as energy without a price', async () => {
     const items = [
       {
         valid_from: '2024-12-01',
@@ -176,7 +176,7 @@ describe('the money of the books', () => {
     assert.ok(all.unpriced_kwh.export > 1, 'without an export price its energy has none');
   });
 
-  test('the money of the books is asked for whole years', async () => {
+  test('the money of the books is computed for whole years', async () => {
     const { buckets } = await energy('2025-06-01T00:00:00Z', '2025-06-02T00:00:00Z', 'year');
     assert.deepEqual(
       buckets.map(({ from, to }) => [from, to]),

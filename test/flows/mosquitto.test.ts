@@ -154,7 +154,7 @@ describe('a client with a certificate over TLS is refused', () => {
       await assertRefused(t, { gateway, device }, REVOKED);
     });
 
-  test('the topics of another device: the subscription is refused, a publication dropped', async (t) => {
+  test('a client gets no subscription to topics of another device, and its publications there are dropped', async (t) => {
     const gateway = await start(t);
     const [device, other] = [
       await provisionDialler(gateway, 'MQTTS'),
@@ -216,7 +216,7 @@ describe('a client with an issued certificate', () => {
   });
 
   for (const [title, dates] of DATES)
-    test(`connects although it is ${title}: what ends it is its revocation`, async (t) => {
+    test(`a client with an issued certificate connects although it is ${title}: only revocation ends it`, async (t) => {
       const gateway = await start(t);
       const device = await withDates(gateway, await provisionDialler(gateway, 'MQTTS'), dates, true);
       const { credentials } = device.config;

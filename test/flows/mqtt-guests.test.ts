@@ -151,7 +151,7 @@ describe('an account of an MQTT device of another maker', () => {
     assert.equal(again.status, 409);
   });
 
-  test('an account of an MQTT device of another maker may use its own topics only, and loses nothing else for trying others', async () => {
+  test('an account of an MQTT device of another maker uses its own topics only, and loses nothing else for trying others', async () => {
     const device = await gateway().provision();
     const [guest, other] = [await newGuest(['plug', 'shared/+/state']), await newGuest(['lamp'])];
     const [client, listener] = [await guest.open(), await other.open()];
@@ -190,7 +190,7 @@ describe('an account of an MQTT device of another maker', () => {
     assert.equal((await gateway().call('OWNER', 'GET', `/v3/mqtt_guests/${guest.id}`)).status, 404);
   });
 
-  test('speaks with modules, which may use the topics of all accounts and no others', async () => {
+  test('an account of an MQTT device of another maker exchanges messages with modules, which may use the topics of all accounts', async () => {
     const guest = await newGuest(['plug-of-module']);
     const client = await guest.open();
     await client.subscribeAsync('plug-of-module/cmnd/#', { qos: 1 });
@@ -253,7 +253,7 @@ describe('an account of an MQTT device of another maker', () => {
     await until(() => commands.includes('late-plug/cmnd/POWER ON'));
   });
 
-  test('leaves its retained messages to who subscribes later, until its topics end', async () => {
+  test('an account of an MQTT device of another maker leaves its retained messages for later subscribers, until its topics end', async () => {
     const guest = await newGuest(['retaining']);
     const client = await guest.open();
     await publish(client, 'retaining/temperature', '21.5');
@@ -273,7 +273,7 @@ describe('an account of an MQTT device of another maker', () => {
     assert.deepEqual(await hear(await newGuest(['retaining'])), []);
   });
 
-  test('learns that announcements are read when it listens for that', async () => {
+  test('an account of an MQTT device of another maker that listens for discovery learns that announcements are read', async () => {
     const client = await (await newGuest(['plug'])).open();
     const heard = new Promise<string>((resolve) =>
       client.once('message', (topic, payload) => resolve(`${topic} ${payload.toString()}`)),
@@ -284,7 +284,7 @@ describe('an account of an MQTT device of another maker', () => {
 });
 
 describe('a device that announced itself', () => {
-  test('a device that announced itself is proposed with what it would become, and becomes a device like any other', async () => {
+  test('a device that announced itself is proposed with its attributes and commands, and becomes an ordinary device', async () => {
     const guest = await newGuest(['plug-a']);
     const client = await guest.open({
       will: { topic: 'plug-a/LWT', payload: Buffer.from('Offline'), qos: 1, retain: true },
@@ -336,7 +336,7 @@ describe('a device that announced itself', () => {
     await until(async () => (await statusOf(deviceId)) === 'ONLINE');
   });
 
-  test('says in its log why a value was dropped, and keeps the others', async () => {
+  test('a device that announced itself has the reason of a dropped value in its log, and keeps the others', async () => {
     const guest = await newGuest(['probes']);
     const client = await guest.open();
     const sensor = { state_topic: 'probes/SENSOR', device: { identifiers: ['probes'] } };
@@ -377,7 +377,7 @@ describe('a device that announced itself', () => {
     ]);
   });
 
-  test('a device that announced itself gets what it announces later, is there after a restart, and proposed again when it is deleted', async () => {
+  test('a device that announced itself follows later announcements, survives a restart, and is proposed again when it is deleted', async () => {
     const guest = await newGuest(['plug-b']);
     const client = await guest.open();
     await announcePlug(client, 'plug-b');
@@ -422,7 +422,7 @@ describe('a device that announced itself', () => {
     assert.equal((await proposalsOf(guest))[0]?.state, 'IGNORED');
   });
 
-  test('keeps the states that follow a changed announcement at once, also when its proposals are read meanwhile', async () => {
+  test('a device that announced itself keeps the states that follow a changed announcement at once', async () => {
     const guest = await newGuest(['bridge']);
     const client = await guest.open();
     const config = (topic: string, more: object = {}) => ({

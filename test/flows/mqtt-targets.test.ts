@@ -68,7 +68,7 @@ describe('telemetry to a broker', () => {
     assert.deepEqual(tested, { accepted: false, reason: `${host} does not let this client in.` });
   });
 
-  test('waits where the client may not write, which is said, until it may', async (t) => {
+  test('telemetry to a broker waits where the client may not write, says so, and goes on when it may', async (t) => {
     const broker = await startMosquitto(t, undefined, ['topic read #', 'topic write allowed/#']);
     if (!broker) return;
     const gateway = await startTestGateway(t);
@@ -84,7 +84,7 @@ describe('telemetry to a broker', () => {
     await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
   });
 
-  test('telemetry to a broker arrives at one of small packets, but for the value that is too large, which is said', async (t) => {
+  test('telemetry to a broker of small packets arrives except for a value that is too large, which is reported', async (t) => {
     const broker = await startMosquitto(t, undefined, undefined, 'max_packet_size 2000');
     if (!broker) return;
     const gateway = await startTestGateway(t);
@@ -104,7 +104,7 @@ describe('telemetry to a broker', () => {
     assert.match(error?.message ?? '', /takes 2000 bytes at once, a message on plant\/battery has \d+\.$/);
   });
 
-  test('telemetry to a broker arrives at one that asks for a certificate with the one that was given, and not without', async (t) => {
+  test('telemetry to a broker that requires a client certificate arrives with the given one, and not without', async (t) => {
     const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
     const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
     const made = (commonName: string, purpose: 'server' | 'client', serial: string) =>
@@ -140,7 +140,7 @@ describe('telemetry to a broker', () => {
     await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
   });
 
-  test('telemetry to a broker does not go to a broker of another name, which is said, and goes on to all others', async (t) => {
+  test('telemetry to a broker with another name is held back with the reason, and other targets go on', async (t) => {
     const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
     const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
     const { certificatePem, privateKeyPem } = await makeCertificate(authority, {
@@ -181,7 +181,7 @@ describe('telemetry to a broker', () => {
     await until(async () => (await failing()).includes(`stranger: ${sentence}`));
   });
 
-  test('telemetry to a broker arrives by templates, each message once acknowledged, and all of it after outages', async (t) => {
+  test('telemetry to a broker arrives by templates, each acknowledged message once, and all of it after outages', async (t) => {
     const both = await started(t);
     if (!both) return;
     const { gateway, broker } = both;
@@ -211,7 +211,7 @@ describe('telemetry to a broker', () => {
     assert.equal((await stateOf(gateway, target)).lost_samples, 0);
   });
 
-  test('telemetry to a broker is found by Home Assistant: devices, their attributes and whether they are there', async (t) => {
+  test('telemetry to a broker is discovered by Home Assistant: devices, their attributes and their availability', async (t) => {
     const both = await started(t);
     if (!both) return;
     const { gateway, broker } = both;
@@ -248,7 +248,7 @@ describe('telemetry to a broker', () => {
     assert.equal((JSON.parse(alerts?.payload ?? '{}') as { device_class?: string }).device_class, 'problem');
   });
 
-  test('says that it is gone when the gateway ends', async (t) => {
+  test('a broker is told that the gateway is gone when it ends', async (t) => {
     const both = await started(t);
     if (!both) return;
     const { gateway, broker } = both;

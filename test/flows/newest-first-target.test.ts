@@ -52,7 +52,7 @@ async function stateOf(gateway: TestGateway): Promise<string | undefined> {
   return (targets as { status: { state: string } }[])[0]?.status.state;
 }
 
-test('a target that wants the newest first misses nothing, and has what comes now before what it missed', async (t) => {
+test('a target that wants the newest first misses nothing, and gets present samples before missed ones', async (t) => {
   const receiver = new Receiver();
   await receiver.listen(t);
   const gateway = await startTestGateway(t, { environment: { GATEWAY_TELEMETRY_OPEN_SAMPLES: '10000' } });

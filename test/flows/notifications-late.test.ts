@@ -41,7 +41,7 @@ test('an alert that is still raised an hour after its delivery was given up is s
   );
 });
 
-test('alerts that had no place in the queue are counted after a restart, and cleared ones give way first', async (t) => {
+test('alerts without a place in the queue are counted after a restart, and cleared ones are dropped first', async (t) => {
   const gateway = gatewayOf();
   const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `made_up_${index}`);
   const devices = await Promise.all(Array.from({ length: 5 }, () => addDevice(gateway)));

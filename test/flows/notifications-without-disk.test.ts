@@ -65,7 +65,7 @@ async function start(t: TestContext, options: TestGatewayOptions = {}) {
 const REFUSE = "CREATE TRIGGER refuse BEFORE INSERT ON alert BEGIN SELECT RAISE(ABORT, 'refused'); END";
 const TAKE = 'DROP TRIGGER refuse';
 
-test('sends no message of the disk when it takes the alert within the usual delay', async (t) => {
+test('no message about the disk is sent when it takes the alert within the usual delay', async (t) => {
   const { device, eventually, inState, pass, server } = await start(t);
   inState(REFUSE);
   await device.telemetry({ alerts: ['made_up'] });
@@ -79,7 +79,7 @@ test('sends no message of the disk when it takes the alert within the usual dela
   );
 });
 
-test('sends no message of the disk over a channel that is switched off', async (t) => {
+test('no message about the disk is sent over a disabled channel', async (t) => {
   const { device, gateway, inState, pass, server } = await start(t);
   const listed = await gateway.ok('OWNER', 'GET', '/v3/notification_channels');
   const { id } = (listed['notification_channels'] as { id: string }[])[0] ?? assert.fail();
@@ -90,7 +90,7 @@ test('sends no message of the disk over a channel that is switched off', async (
   assert.equal(server.posts.length, 0);
 });
 
-test('sends one message a day while the disk refuses alerts, and the alerts once it takes them', async (t) => {
+test('one message a day is sent while the disk refuses alerts, and the alerts once it takes them', async (t) => {
   const { clock, device, eventually, inState, pass, server } = await start(t);
   inState(REFUSE);
   await device.telemetry({ alerts: ['made_up', 'another'] });
@@ -114,7 +114,7 @@ test('sends one message a day while the disk refuses alerts, and the alerts once
   assert.ok(names.includes('made_up') && names.includes('another'), names.join());
 });
 
-test('sends the message of the disk again when the receiver refused it', async (t) => {
+test('the message about the disk is sent again when the receiver refused it', async (t) => {
   const { device, eventually, inState, pass, server } = await start(t);
   server.status = 500;
   inState(REFUSE);
@@ -128,7 +128,7 @@ test('sends the message of the disk again when the receiver refused it', async (
   assert.equal(server.posts.length, 2);
 });
 
-test('sends an alert although every sync fails', async (t) => {
+test('an alert is sent although every sync fails', async (t) => {
   const disk: { fault?: Error } = {};
   const { device, eventually, pass, server } = await start(t, {
     syncFile: async () => {
@@ -142,7 +142,7 @@ test('sends an alert although every sync fails', async (t) => {
   assert.equal(sent(server)[0]?.alerts[0]?.name, 'made_up');
 });
 
-test('sends a message once although its outcome cannot be stored', async (t) => {
+test('a message is sent once although its outcome cannot be stored', async (t) => {
   const { device, eventually, gateway, inState, pass, server } = await start(t);
   inState(
     "CREATE TRIGGER refuse BEFORE UPDATE OF attempts ON notification_delivery BEGIN SELECT RAISE(ABORT, 'refused'); END",

@@ -12,7 +12,7 @@ import { sent, SIGNING_SECRET, useNotifications } from './notification-support.t
 const { gatherMs, namedAlerts, retryFirstMs } = LIMITS.notifications;
 const { addChannel, addDevice, addWebhook, deliveriesOf, eventually, gatewayOf, pass } = useNotifications();
 
-test('a raised alert reaches mail, webhook and ntfy, and so does its end', async (t) => {
+test('a raised alert and its end reach mail, webhook and ntfy', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const mail = await startMailServer(t);
@@ -69,7 +69,7 @@ test('a raised alert reaches mail, webhook and ntfy, and so does its end', async
   assert.equal(sent(hook)[1]?.title, 'Battery: made_up is over');
 });
 
-test('a receiver that the mail server refuses costs the others nothing: they get it once', async (t) => {
+test('a recipient refused by the mail server does not affect the others, who get it once', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const mail = await startMailServer(t);
@@ -93,7 +93,7 @@ test('a receiver that the mail server refuses costs the others nothing: they get
   );
 });
 
-test('a storm is one message with a count', async (t) => {
+test('a storm of alerts is one message with a count', async (t) => {
   const gateway = gatewayOf();
   const devices = [await addDevice(gateway), await addDevice(gateway)];
   const { id, server } = await addWebhook(t, { device_ids: devices.map((device) => device.id) });
@@ -110,7 +110,7 @@ test('a storm is one message with a count', async (t) => {
   for (const device of devices) await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
 });
 
-test('severity, devices and grace periods decide who hears of it', async (t) => {
+test('severity, devices and grace periods decide who is notified', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const other = await addDevice(gateway);
@@ -162,7 +162,7 @@ test('an alert that is raised again before its end was sent is not sent again', 
   assert.equal(server.posts.length, 1);
 });
 
-test('a dead receiver costs a line of its own log: it is tried again, others are served', async (t) => {
+test('a dead receiver is retried and named in its own log, and others are served', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server: dead } = await addWebhook(t, { device_ids: [device.id] });
@@ -194,7 +194,7 @@ test('a dead receiver costs a line of its own log: it is tried again, others are
   );
 });
 
-test('a restart loses nothing and tells nothing twice', async (t) => {
+test('a restart loses no notification and sends none twice', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server } = await addWebhook(t, { device_ids: [device.id] });
@@ -222,7 +222,7 @@ test('a restart loses nothing and tells nothing twice', async (t) => {
   assert.equal(first?.id, second?.id);
 });
 
-test('after a day of attempts a message is given up', async (t) => {
+test('a message is given up after a day of attempts', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server } = await addWebhook(t, { device_ids: [device.id] });
@@ -261,7 +261,7 @@ test('after a day of attempts a message is given up', async (t) => {
   );
 });
 
-test('an alert for installers is sent to nobody outside until an owner may see it', async (t) => {
+test('an alert for installers is sent outside only once an owner may see it', async (t) => {
   const gateway = gatewayOf();
   const manifest =
     'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +

@@ -29,7 +29,7 @@ const MANIFEST =
   'runtime: {type: lua, requirements: [], options: {file: main.lua}}\n' +
   'configuration: {main: {display_name: M, parameters: {limit: {display_name: L, type: integer, default: 5}}}}\n';
 
-test('a module learns of a device that was added, configured and deleted while syncs failed, and says no hello for it', async (t) => {
+test('a module learns of a device added, configured and deleted while syncs failed, without another hello', async (t) => {
   const disk = failingDisk();
   const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
   const module = await provisionModule(gateway, 'Board', 'V00000000000000000000000000000001');
@@ -59,7 +59,7 @@ test('a module learns of a device that was added, configured and deleted while s
   assert.deepEqual((await module.next('assignments')).devices, []);
 });
 
-test('a device that speaks MQTT itself learns of its configuration so', async (t) => {
+test('a device that speaks MQTT gets its configuration after syncs failed', async (t) => {
   const disk = failingDisk();
   const gateway = await startTestGateway(t, { syncFile: disk.syncFile });
   const sections =

@@ -70,7 +70,7 @@ interface Ruled {
 }
 
 describe('Prometheus', { skip }, () => {
-  test('reads the metrics with a READONLY token, and evaluates every rule of alerts.yml', async (t) => {
+  test('Prometheus reads the metrics with a READONLY token, and evaluates every rule of alerts.yml', async (t) => {
     const gateway = await startTestGateway(t);
     const folder = temporaryFolder(t);
     const file = join(folder, 'prometheus.yml');

@@ -260,7 +260,7 @@ for (const [name, configure] of Object.entries(PROXIES))
       assert.equal(entries.find(({ operation }) => operation === 'login')?.remote_address, CALLER);
     });
 
-    test('what a caller writes about itself counts for nothing', async (t) => {
+    test('addresses that a caller claims for itself are ignored', async (t) => {
       if (!isThere) return t.diagnostic(`${name} is not installed: not asked`);
       const forged = {
         'X-Forwarded-For': '203.0.113.9',
@@ -271,7 +271,7 @@ for (const [name, configure] of Object.entries(PROXIES))
       assert.partialDeepStrictEqual(connection, { remote_address: CALLER, is_encrypted: true });
     });
 
-    test('values come live over a WebSocket, and a foreign page gets none', async (t) => {
+    test('values arrive live over a WebSocket, and a foreign page gets none', async (t) => {
       if (!isThere) return t.diagnostic(`${name} is not installed: not asked`);
       const device = await gateway.provision('Roof');
       await device.connect();
@@ -310,7 +310,7 @@ for (const [name, configure] of Object.entries(PROXIES))
       await device.leave();
     });
 
-    test('devices that are looked for come one by one', async (t) => {
+    test('devices found by a search arrive one by one', async (t) => {
       if (!isThere) return t.diagnostic(`${name} is not installed: not asked`);
       const answer = await ask('POST', '/v3/modbus/scan', { uri: modbus, last_unit: 4, timeout_ms: 1_000 });
       const pieces: string[] = [];
@@ -336,7 +336,7 @@ for (const [name, configure] of Object.entries(PROXIES))
     });
 
     if (name === 'nginx')
-      test('an upload that is too large for the proxy is refused by a page without the mark of the gateway', async (t) => {
+      test('an upload too large for the proxy is refused by a page without the mark of the gateway', async (t) => {
         if (!isThere) return t.diagnostic(`${name} is not installed: not asked`);
         const answer = await ask('POST', '/v3/backup/upload', Buffer.alloc(10), {
           'Content-Length': 2_000_000_000,

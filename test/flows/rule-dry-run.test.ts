@@ -138,7 +138,7 @@ describe('a dry run on recorded telemetry', () => {
       end
     end)`;
 
-  test('says what a rule would have done, and does none of it', async () => {
+  test('a dry run on recorded telemetry reports what a rule would have done, and does none of it', async () => {
     const report = await dryRun(gateway(), { ...period, script: scriptOf(SWITCHING) });
     const at = iso(period.from + 30 * 60);
     assert.deepEqual(report, {
@@ -182,7 +182,7 @@ describe('a dry run on recorded telemetry', () => {
     assert.equal(count, 0);
   });
 
-  test('reads values as they were, by polling as well, and averages of the time before', async () => {
+  test('a dry run on recorded telemetry reads values as they were, by polling as well, and earlier averages', async () => {
     const code = `
       local battery = enapter.device('battery')
       scheduler.add(20 * 60000, function()
@@ -199,7 +199,7 @@ describe('a dry run on recorded telemetry', () => {
     );
   });
 
-  test('takes the script and storage of an existing rule, and leaves both and the rule alone', async () => {
+  test('a dry run on recorded telemetry takes script and storage of an existing rule, and changes neither', async () => {
     const rules = withRules(gateway());
     await rules.create(
       'counting',
@@ -224,7 +224,7 @@ describe('a dry run on recorded telemetry', () => {
     assert.deepEqual(await rules.messages('counting'), ['rule started', 'counted']);
   });
 
-  test('runs a V1 rule at every interval', async () => {
+  test('a dry run on recorded telemetry runs a V1 rule at every interval', async () => {
     const code = `local soc = enapter.device('battery').telemetry.now('battery_soc')
       if soc and soc % 25 == 0 then enapter.log(tostring(soc), 'warning') end`;
     const report = await dryRun(gateway(), {

@@ -60,14 +60,14 @@ test('a message reaches a webhook with its rule and severity, behind alerts', as
   );
 });
 
-test('a rule sends so many messages in an hour, and the next one is refused', async (t) => {
+test('a rule sends a bounded number of messages in an hour, and the next one is refused', async (t) => {
   const { id } = await addWebhook(t, { minimum_severity: 'info' });
   const code = `for number = 1, ${notificationsPerHour + 1} do notify('Number ' .. number) end`;
   await say('talkative', code, new RegExp(`"Number ${notificationsPerHour + 1}" was refused: too many`));
   assert.equal((await deliveriesOf(id)).length, notificationsPerHour);
 });
 
-test('messages survive a dead receiver and a restart; the oldest of too many are given up', async (t) => {
+test('messages of a rule survive a dead receiver and a restart; the oldest of too many are given up', async (t) => {
   const gateway = gatewayOf();
   const { id, server } = await addWebhook(t, { minimum_severity: 'info' });
   server.status = 503;

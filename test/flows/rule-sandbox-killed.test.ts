@@ -15,7 +15,7 @@ end)`;
 
 const KILLS = 3;
 
-test('a killed sandbox is back with every rule, and every command was sent once and has one end', async (t) => {
+test('a killed sandbox restarts with every rule, and every command was sent once and has one end', async (t) => {
   const rules = await startRuleGateway(t);
   const { gateway } = rules;
   const device = await gateway.provision('Counted');

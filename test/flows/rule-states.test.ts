@@ -54,7 +54,7 @@ describe('a rule is', () => {
     ['V1', 'has failed', `error('oops')`, 'STARTED', /oops/],
   ];
   for (const [index, [runtime, what, code, state, log]] of rows.entries())
-    test(`${state} when its script in ${runtime} ${what}`, async () => {
+    test(`a rule is ${state} when its script in ${runtime} ${what}`, async () => {
       const rules = withRules(gateway());
       const slug = `row-${index}`;
       await rules.create(slug, code, { runtime });
@@ -64,7 +64,7 @@ describe('a rule is', () => {
     });
 
   for (const runtime of ['V1', 'V3'] as const)
-    test(`STOPPED in ${runtime} when it is disabled or the engine is suspended, whatever is enabled then`, async () => {
+    test(`a rule is STOPPED in ${runtime} when it is disabled or the engine is suspended, whatever is enabled then`, async () => {
       const rules = withRules(gateway());
       const path = `${RULES}/wish-${runtime}`;
       const slug = `wish-${runtime}`;
@@ -93,7 +93,7 @@ describe('a rule whose script does not compile', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
 
   for (const runtime of ['V1', 'V3'] as const)
-    test(`a rule whose script does not compile is kept in ${runtime}, says so once, and is not tried again before it is another script`, async () => {
+    test(`a rule whose script does not compile is kept in ${runtime}, logs so once, and waits for another script`, async () => {
       const rules = withRules(gateway());
       const slug = `draft-${runtime.toLowerCase()}`;
       await rules.create(slug, 'enapter.log(', { runtime });
@@ -119,7 +119,7 @@ describe('a rule whose script does not compile', () => {
 describe('a rule that runs', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
 
-  test('tells when it starts again after a failure', async () => {
+  test('a rule that failed reports when it starts again', async () => {
     const rules = withRules(gateway());
     await rules.create('failing', `error('oops')`);
     await rules.heard('failing', /^rule restarts in 10 s$/);
@@ -130,7 +130,7 @@ describe('a rule that runs', () => {
     await gateway().ok('OWNER', 'DELETE', `${RULES}/failing`);
   });
 
-  test('a rule that runs is checked without being stored or run: the first fault, with its line', async () => {
+  test('a script is checked without being stored or run: the first fault, with its line', async () => {
     const check = (text: string): Promise<Record<string, unknown>> =>
       gateway().ok('OWNER', 'POST', `${RULES}/check`, {
         script: { code: Buffer.from(text).toString('base64'), runtime_version: 'V3' },
@@ -147,7 +147,7 @@ describe('a rule that runs', () => {
     return rules;
   };
 
-  test('starts again with another script, fresh but for its storage, in the other runtime too', async () => {
+  test('a rule starts again with another script, fresh except for its storage, in the other runtime too', async () => {
     const rules = withRules(gateway());
     await rules.create('changing', `x = 1 storage.write('kept', 5) enapter.log('kept') ${TICKING}`);
     await rules.heard('changing', /^kept$/);
@@ -162,7 +162,7 @@ describe('a rule that runs', () => {
     await gateway().ok('OWNER', 'DELETE', path);
   });
 
-  test('a rule that runs does not notice that it is renamed, enabled again, or that the engine is resumed again', async () => {
+  test('a rule that runs is not interrupted when it is renamed, enabled again, or the engine is resumed again', async () => {
     const rules = await starting('steady');
     await gateway().ok('OWNER', 'PATCH', `${RULES}/steady`, { slug: 'steady-now' });
     await gateway().ok('OWNER', 'POST', `${RULES}/steady-now/enable`);
@@ -174,7 +174,7 @@ describe('a rule that runs', () => {
     assert.equal(await rules.count('steady-now', /^rule started$/), 2);
   });
 
-  test('starts again in V3 when the time zone of the site is another one; the next run of V1 sees it', async () => {
+  test('a rule starts again in V3 when the time zone of the site changes; the next run of V1 uses it', async () => {
     const rules = withRules(gateway());
     await gateway().ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });
     const tell = `enapter.log('offset ' .. TIMEZONE)`;
@@ -187,7 +187,7 @@ describe('a rule that runs', () => {
     for (const slug of ['zone-1', 'zone-3']) await gateway().ok('OWNER', 'DELETE', `${RULES}/${slug}`);
   });
 
-  test('starts again with the gateway, and a disabled one does not', async () => {
+  test('a rule starts again with the gateway, and a disabled one does not', async () => {
     const rules = await starting('lasting');
     await rules.create('asleep', TICKING, { disable: true });
     await gateway().restart();
@@ -197,7 +197,7 @@ describe('a rule that runs', () => {
     assert.equal(await rules.count('asleep', /./), 0);
   });
 
-  test('a rule that runs is stopped in the middle of a command by suspending; the command itself goes on', async () => {
+  test('a rule suspended in the middle of a command stops; the command itself goes on', async () => {
     const rules = withRules(gateway());
     const device = await gateway().provision('Slow');
     await device.connect();

@@ -31,7 +31,7 @@ async function messagesOf(gateway: TestGateway, slug: string): Promise<string[]>
   return (logs as { message: string }[]).map(({ message }) => message);
 }
 
-test('a rule reads two devices and commands a third, and the execution says who asked', async (t) => {
+test('a rule reads two devices and commands a third, and the execution names the rule', async (t) => {
   const gateway = await start(t);
   const [first, second, third] = [
     await gateway.provision('First'),
@@ -74,7 +74,7 @@ test('a rule reads two devices and commands a third, and the execution says who 
   );
 });
 
-test('a V1 rule runs again and again, and its storage survives a restart of the gateway', async (t) => {
+test('a V1 rule runs repeatedly, and its storage survives a restart of the gateway', async (t) => {
   const gateway = await start(t);
   await createRule(
     gateway,
@@ -95,7 +95,7 @@ test('a V1 rule runs again and again, and its storage survives a restart of the 
   await until(async () => Math.max(...(await runs())) > before);
 });
 
-test('creating and enabling a rule answer the state that follows, and its log is there', async (t) => {
+test('creating and enabling a rule answer the resulting state, and its log has an entry', async (t) => {
   const gateway = await start(t);
   const rules = '/v3/site/rule_engine/rules';
   const code = Buffer.from(`enapter.log('here') scheduler.add(50, function() end)`).toString('base64');

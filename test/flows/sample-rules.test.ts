@@ -85,7 +85,7 @@ describe('the sample rules', () => {
     await rules.heard('ready', /ready/);
   });
 
-  test('the sample rules are the three that are tried here', () => {
+  test('the sample rules are the three tested here', () => {
     assert.deepEqual(
       readdirSync(SAMPLE_RULES)
         .filter((name) => name.endsWith('.lua'))
@@ -94,7 +94,7 @@ describe('the sample rules', () => {
     );
   });
 
-  test('surplus to load would have closed the relay once the surplus had lasted', async () => {
+  test('a dry run of surplus to load closes the relay once the surplus has lasted', async () => {
     const from = nowS - 7_200;
     const entries = await tried(gateway(), sampleRule('surplus-to-load'), { from, to: nowS });
     const [first, ...later] = commands(entries, from);
@@ -107,7 +107,7 @@ describe('the sample rules', () => {
     assert.deepEqual(names(relay), []);
   });
 
-  test('surplus to load closes the relay, and opens it when power is imported or nothing is known', async () => {
+  test('surplus to load closes the relay, and opens it when power is imported or unknown', async () => {
     await relay.telemetry({ closed: false });
     await inverter.telemetry({ grid_total_power: -100, battery_soc: 90 });
     await rules.create('surplus', sampleRule('surplus-to-load', { HOLD_S: '0' }));
@@ -134,7 +134,7 @@ describe('the sample rules', () => {
     await gateway().ok('OWNER', 'POST', `${RULES}/surplus/disable`);
   });
 
-  test('battery reserve at night would have set the mode at both ends of the night', async () => {
+  test('a dry run of battery reserve at night sets the mode at both ends of the night', async () => {
     // A whole day before the recorded hour, so that neither end of the night falls into it.
     const to = Math.floor(nowS / 86_400) * 86_400 - 43_200;
     const entries = await tried(gateway(), sampleRule('battery-night-reserve'), { from: to - 86_400, to });
@@ -172,7 +172,7 @@ describe('the sample rules', () => {
     await gateway().ok('OWNER', 'POST', `${RULES}/night/disable`);
   });
 
-  test('alert escalation would have warned after a minute and sounded the alarm after ten', async () => {
+  test('a dry run of alert escalation warns after a minute and sounds the alarm after ten', async () => {
     const from = nowS - 7_200;
     const entries = await tried(gateway(), sampleRule('alert-escalation'), { from, to: nowS });
     const logs = entries.filter(({ kind }) => kind === 'log').map(({ message }) => message);
@@ -188,7 +188,7 @@ describe('the sample rules', () => {
     assert.deepEqual(names(alarm), []);
   });
 
-  test('alert escalation sounds the alarm while an alert stays, and a device that is not there is one', async () => {
+  test('alert escalation sounds the alarm while an alert stays, and for an unknown device', async () => {
     const { devices } = await gateway().ok('READONLY', 'GET', '/v3/devices');
     // The module is not started here.
     const module = (devices as { slug: string; type: string }[]).find(

@@ -193,7 +193,7 @@ test('passwords of backups are sealed in the data folder, also those of an earli
   assert.deepEqual([plan['has_password'], plan['has_target_password']], [true, true]);
 });
 
-test('secrets travel in a backup to another box, and are missing there without its key', async (t) => {
+test('secrets travel in a backup to another box, and are absent there without its key', async (t) => {
   const gateway = await startTestGateway(t);
   const { ok, dataDir } = gateway;
   const body = { kind: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token: 'tk_travels' } };
@@ -233,7 +233,7 @@ test('secrets travel in a backup to another box, and are missing there without i
   );
 });
 
-test('the private key of a device is shown to who made it and kept nowhere', async (t) => {
+test('the private key of a device is shown to its maker and not kept', async (t) => {
   const environment = { GATEWAY_HTTPS: 'true', GATEWAY_MQTTS: 'true' };
   const gateway = await startTestGateway(t, { environment });
   const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', { name: 'Secured' });

@@ -88,7 +88,7 @@ describe('a device with a certificate', () => {
     await until(async () => (await statusOf(gateway, id)) === 'ONLINE');
   });
 
-  test('a device with a certificate gets everything it needs from provisioning, is online, and its values arrive', async (t) => {
+  test('a device with a certificate gets everything from provisioning, comes ONLINE, and its values arrive', async (t) => {
     const gateway = await startSecure(t);
     const { device_id: id, config } = await provision(gateway);
     assert.equal(config.mqtt_protocol, 'MQTTS');
@@ -108,7 +108,7 @@ describe('a device with a certificate', () => {
     assert.equal(await statusOf(gateway, id), 'ONLINE');
   });
 
-  test('connects again after a restart of the gateway, with what it has', async (t) => {
+  test('a device with a certificate reconnects after a restart of the gateway', async (t) => {
     const gateway = await startSecure(t);
     const { config } = await provision(gateway);
     await gateway.restart();
@@ -132,7 +132,7 @@ describe('the gateway', () => {
     assert.equal((config as Configuration).mqtt_protocol, 'MQTT');
   });
 
-  test('told to keep plain HTTP to itself serves others over TLS only', async (t) => {
+  test('the gateway with plain HTTP for the machine only serves others over TLS only', async (t) => {
     const environment = { GATEWAY_HTTP: 'false', GATEWAY_HTTP_HOST: '127.0.0.2' };
     const { ports, origin } = await startSecure(t, { environment });
     assert.equal((await fetch(`${origin}/healthz`, { headers: { Connection: 'close' } })).status, 200);
@@ -146,7 +146,7 @@ describe('the gateway', () => {
     assert.equal(status, 200);
   });
 
-  test('answers over HTTPS to who trusts its authority, and keeps its keys to itself', async (t) => {
+  test('the gateway answers over HTTPS clients that trust its authority, and does not give out its keys', async (t) => {
     const gateway = await startSecure(t);
     const { config } = await provision(gateway);
     const ca = config.mqtt_credentials.ca_chain;
@@ -165,7 +165,7 @@ describe('the gateway', () => {
 });
 
 describe('the certificate of the authority', () => {
-  test('the certificate of the authority is there for everybody as a file, in both forms, and is what the gateway serves with', async (t) => {
+  test('the certificate of the authority is public in both forms, and signs what the gateway serves with', async (t) => {
     const gateway = await startSecure(t);
     const [pem, crt] = await Promise.all(
       ['/ca.pem', '/ca.crt'].map((path) => gateway.request(null, 'GET', path)),
@@ -189,7 +189,7 @@ describe('the certificate of the authority', () => {
     assert.equal(status, 200);
   });
 
-  test('the certificate of the authority is not there while TLS is off, and the answer says why', async (t) => {
+  test('the certificate of the authority is absent while TLS is off, and the answer says why', async (t) => {
     const gateway = await startTestGateway(t);
     const answer = await gateway.call(null, 'GET', '/ca.pem');
     assert.equal(refusal(answer), '422 not_available_on_gateway');

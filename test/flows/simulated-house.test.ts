@@ -16,7 +16,7 @@ interface Role {
   power_w: number | null;
 }
 
-test('the simulated house lives, is the energy of the site, and leaves nothing when it is deleted', async (t) => {
+test('the simulated house runs, is the energy of the site, and leaves nothing when it is deleted', async (t) => {
   const consoleDir = temporaryFolder(t);
   const files = await bundleConsole(consoleDir);
   await stopBundler();

@@ -13,7 +13,7 @@ describe('the attention of a site', () => {
     return answer['attention'] as Record<string, unknown>;
   };
 
-  test('tells a reader of rules alone, an owner of backups too, and an installer of users', async () => {
+  test('the attention of a site shows a reader rules only, an owner backups too, and an installer users', async () => {
     const rules = { are_rules_suspended: false, rules_at_fault: [] };
     const backups = { is_backup_made: false, backup_error: null };
     assert.deepEqual(await attention('READONLY'), rules);
@@ -23,12 +23,12 @@ describe('the attention of a site', () => {
     assert.equal(typeof users, 'number');
   });
 
-  test('says that a backup was made as soon as somebody has taken one', async () => {
+  test('the attention of a site ends for backups as soon as somebody has taken one', async () => {
     await gateway().request('INSTALLER', 'POST', '/v3/backup', { password: 'correct horse battery' });
     assert.equal((await attention('OWNER'))['is_backup_made'], true);
   });
 
-  test('names enabled rules that do not compile or fail, and no others', async () => {
+  test('the attention of a site names enabled rules that do not compile or fail, and no others', async () => {
     const rules = withRules(gateway());
     await rules.create('sound', `scheduler.add(50, function() end)`);
     await rules.create('ended', `enapter.log('done')`);
@@ -46,7 +46,7 @@ describe('the attention of a site', () => {
     assert.deepEqual(await faults(), []);
   });
 
-  test('says that rules are suspended only while some should run', async () => {
+  test('the attention of a site mentions suspended rules only while some should run', async () => {
     await gateway().ok('OWNER', 'POST', `${ENGINE}/suspend`, {});
     assert.equal((await attention('READONLY'))['are_rules_suspended'], true);
     for (const slug of ['sound', 'ended']) await gateway().ok('OWNER', 'DELETE', `${RULES}/${slug}`);

@@ -97,7 +97,7 @@ describe('Sparkplug B', () => {
     nowS = Math.floor(Date.now() / 1_000);
   });
 
-  test('waits while the host application is not there, and begins with births', async (t) => {
+  test('Sparkplug B waits while the host application is away, and begins with births', async (t) => {
     const all = await site(t, { host_id: 'scada' });
     if (!all) return;
     const { broker, device, told, stateOf } = all;
@@ -112,7 +112,7 @@ describe('Sparkplug B', () => {
     await until(() => kindsOf(told()).includes('NDEATH'));
   });
 
-  test('tells of each device what it has, and then its values with type and time', async (t) => {
+  test('Sparkplug B announces the metrics of each device, and then its values with type and time', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { gateway, device, told } = all;
@@ -138,7 +138,7 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
-  test('Sparkplug B is there, and comes back after an outage, while nothing is measured', async (t) => {
+  test('Sparkplug B is announced, and again after an outage, while nothing is measured', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { broker, told, stateOf } = all;
@@ -151,7 +151,7 @@ describe('Sparkplug B', () => {
     await until(async () => (await stateOf()).state === 'CURRENT');
   });
 
-  test('Sparkplug B is born with its newest values after a restart of the gateway', async (t) => {
+  test('Sparkplug B births have the newest values after a restart of the gateway', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { gateway, device, told } = all;
@@ -169,7 +169,7 @@ describe('Sparkplug B', () => {
     assert.deepEqual([values.get('battery_power'), values.get('status')], [1.5, 'charging']);
   });
 
-  test('tells everything but a text that is too long for the broker', async (t) => {
+  test('Sparkplug B sends everything but a text that is too long for the broker', async (t) => {
     const telemetry =
       'telemetry:\n  battery_power: {display_name: P, type: float}\n  report: {display_name: S, type: string}\n';
     const manifest = manifestWith(telemetry);
@@ -189,7 +189,7 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
-  test('Sparkplug B does not go by the will of an earlier connection of the host', async (t) => {
+  test('Sparkplug B ignores the will of an earlier connection of the host', async (t) => {
     const all = await site(t, { host_id: 'scada' });
     if (!all) return;
     const { broker, device, told } = all;
@@ -205,7 +205,7 @@ describe('Sparkplug B', () => {
     await until(() => kindsOf(told()).includes('NDEATH'));
   });
 
-  test('Sparkplug B is born again when the host asks, and only then', async (t) => {
+  test('Sparkplug B repeats its births when the host asks, and only then', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { broker, device, told } = all;
@@ -232,7 +232,7 @@ describe('Sparkplug B', () => {
     assertInOrder(told());
   });
 
-  test('brings everything of an outage as history, in order, and the newest as it is', async (t) => {
+  test('Sparkplug B sends everything of an outage as history, in order, and the newest as current', async (t) => {
     const all = await site(t);
     if (!all) return;
     const { broker, device, told, stateOf } = all;

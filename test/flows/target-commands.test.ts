@@ -87,7 +87,7 @@ async function site(t: TestContext, commands: Record<string, unknown> = {}): Pro
 
 const codesOf = ({ errors }: Answer): string[] => (errors ?? []).map(({ code }) => code);
 
-test('nothing comes from a target that was not told to carry commands', async (t) => {
+test('a target without permission for commands delivers none', async (t) => {
   const broker = await startMosquitto(t);
   if (!broker) return;
   const gateway = await startTestGateway(t);
@@ -134,7 +134,7 @@ test('a request that is not allowed is refused with a sentence, reaches no devic
   );
 });
 
-test('a request that the broker kept is refused', async (t) => {
+test('a retained request is refused', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, broker, device } = all;
@@ -163,7 +163,7 @@ test('a request that comes twice is carried out once, and answered twice', async
   assert.equal(device.requests.length, 1);
 });
 
-test('more requests than were agreed are refused', async (t) => {
+test('requests beyond the agreed number are refused', async (t) => {
   const all = await site(t, { per_minute: 1 });
   if (!all) return;
   const { device, answers, ask } = all;
@@ -183,7 +183,7 @@ test('more requests than were agreed are refused', async (t) => {
   assert.equal(device.requests.length, count - refused.length);
 });
 
-test('a request that is known is never called refused, however many there are', async (t) => {
+test('a known request is never reported as refused, however many there are', async (t) => {
   const all = await site(t, { per_minute: 1 });
   if (!all) return;
   const { device, answers, ask, endOf } = all;
@@ -201,7 +201,7 @@ test('a request that is known is never called refused, however many there are', 
   assert.equal(device.requests.filter(({ name }) => name === 'set_mode').length, 1);
 });
 
-test('the end of a request is told also when the target was changed while it was under way', async (t) => {
+test('the result of a request is reported although the target was changed meanwhile', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, device, answers, ask, endOf } = all;
@@ -220,7 +220,7 @@ test('the end of a request is told also when the target was changed while it was
   assert.equal(answers().filter((answer) => answer.id === 'long' && isEnd(answer)).length, 1);
 });
 
-test('requests of an outage are carried out once when it is over, and none after its deadline', async (t) => {
+test('requests sent during an outage are carried out once afterwards, and none after its deadline', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, broker, device, answers, ask, endOf } = all;
@@ -263,7 +263,7 @@ test('a request whose device was silent when the gateway ended has an end, and i
   assert.equal(device.requests.length, 1);
 });
 
-test('a broker that commands cannot come from any more is an alert, with the reason, and a metric', async (t) => {
+test('a broker that can no longer deliver commands is an alert with the reason, and a metric', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, broker } = all;
@@ -282,7 +282,7 @@ test('a broker that commands cannot come from any more is an alert, with the rea
   assert.equal(await isUp(), '0');
 });
 
-test('a broker that says nothing is not waited for when its target is closed', async (t) => {
+test('closing a target does not wait for a silent broker', async (t) => {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   t.after(() => silent.close());

@@ -31,7 +31,7 @@ interface Carried {
   record: Record<string, unknown>;
 }
 
-test('a broker gets every content that was chosen, each change, also what was made while it was away', async (t) => {
+test('a broker gets each change of every chosen content, also those made while it was away', async (t) => {
   const broker = await startMosquitto(t);
   if (!broker) return;
   const gateway = await startTestGateway(t);
@@ -75,7 +75,7 @@ test('a broker gets every content that was chosen, each change, also what was ma
   assert.equal((await statusOf(gateway))['lost_records'], 0);
 });
 
-test('a broker gets what rules log and how commands ended', async (t) => {
+test('a broker gets log entries of rules and results of commands', async (t) => {
   const broker = await startMosquitto(t);
   if (!broker) return;
   const rules = await startRuleGateway(t);
@@ -115,7 +115,7 @@ test('a broker gets what rules log and how commands ended', async (t) => {
   });
 });
 
-test('an engine counts records by what tells them apart', async (t) => {
+test('an engine distinguishes records by their tags', async (t) => {
   const engine = await startLineEngine(t, 'InfluxDB');
   if (!engine) return;
   const gateway = await startTestGateway(t);
@@ -140,7 +140,7 @@ test('an engine counts records by what tells them apart', async (t) => {
   );
 });
 
-test('a folder has them as files by day beside the telemetry, and what retention took is counted', async (t) => {
+test('a folder has records as files by day beside the telemetry, and those removed by retention are counted', async (t) => {
   const stick = join(temporaryFolder(t), 'stick');
   mkdirSync(stick);
   const gateway = await startTestGateway(t);
@@ -176,7 +176,7 @@ test('a folder has them as files by day beside the telemetry, and what retention
   await until(async () => (await statusOf(gateway))['lost_records'] === 1);
 });
 
-test('alerts that only an installer may see are not carried', async (t) => {
+test('alerts that only an installer may see are not sent', async (t) => {
   const stick = join(temporaryFolder(t), 'stick');
   mkdirSync(stick);
   const gateway = await startTestGateway(t);

@@ -82,7 +82,7 @@ async function metric(gateway: TestGateway, name: string): Promise<number> {
 }
 
 describe('retention', () => {
-  test('follows the options, per resolution and per attribute, and the gateway shows it', async (t) => {
+  test('retention follows the options, per resolution and per attribute, and the gateway shows it', async (t) => {
     const gateway = await startTestGateway(t, {
       environment: {
         ...SEALS_EARLY,
@@ -131,7 +131,7 @@ describe('retention', () => {
 });
 
 describe('a damaged block', () => {
-  test('a damaged block costs its own samples, and the gateway says so', async (t) => {
+  test('a damaged block loses its own samples only, and the gateway says so', async (t) => {
     const gateway = await startTestGateway(t, { environment: SEALS_EARLY });
     await provision(gateway, 'Meter', { a: 'float', b: 'integer' });
     const fromS = TODAY_S - 2 * DAY_S;
@@ -155,7 +155,7 @@ describe('a damaged block', () => {
 });
 
 describe('a change of type', () => {
-  test('starts another series, and going back finds the old one', async (t) => {
+  test('a change of type starts another series, and changing back finds the old one', async (t) => {
     const gateway = await startTestGateway(t);
     const numbers = await blueprint(gateway, { a: 'float' });
     const texts = await blueprint(gateway, { a: 'string' });
@@ -177,7 +177,7 @@ describe('a change of type', () => {
 });
 
 describe('an answer', () => {
-  test('an answer has a line of the head for each column, however many', async (t) => {
+  test('an answer has a header line for each column, however many', async (t) => {
     const gateway = await startTestGateway(t);
     const names = Array.from({ length: 900 }, (_, index) => `value_${index}`);
     await provision(gateway, 'Meter', Object.fromEntries(names.map((name) => [name, 'integer'])));
@@ -262,7 +262,7 @@ describe('moving telemetry to another box', () => {
     return gateway;
   };
 
-  test('gives the same answers there, also when files are imported again', async (t) => {
+  test('telemetry moved to another box gives the same answers there, also when files are imported again', async (t) => {
     const [from, to] = [await filled(t), await filled(t)];
     const fromS = TODAY_S - 3 * DAY_S + 6 * 3_600 - 300;
     await importSeconds(from, fromS, 600);

@@ -27,7 +27,7 @@ function configOf(environment: Record<string, string>): Config {
   return loadConfig({ environment, file: undefined });
 }
 
-test('nothing is announced where nothing listens, and no HTTP that only the machine itself may use', () => {
+test('nothing is announced without a listener, nor HTTP that only the machine itself may use', () => {
   const loopback = { GATEWAY_HTTP_HOST: '127.0.0.1', GATEWAY_MQTT_HOST: '127.0.0.1' };
   assert.deepEqual(announcedAt('10.0.0.1', loopback), []);
   const others = ['_https._tcp 8443', '_mqtt._tcp 1883', '_secure-mqtt._tcp 8883'];
@@ -43,7 +43,7 @@ test('a listener at one address is announced on that network only', () => {
   assert.equal(announcedAt('10.1.0.1', { GATEWAY_HTTP_HOST: '::', GATEWAY_MQTT_HOST: '::0' }).length, 4);
 });
 
-test('the option turns it off, and gives the name', () => {
+test('the option turns the announcement off, and gives the name', () => {
   const clock = new TestClock();
   const { log } = recordingLog(clock);
   const named = (environment: Record<string, string>): string | undefined =>

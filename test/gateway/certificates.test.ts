@@ -11,7 +11,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { recordingLog, temporaryFolder } from '../support/workspace.ts';
 
-test('a start without usable keys asks for another one as soon as they are usable, once, and makes none beside them', async (t) => {
+test('a start without usable keys restarts once as soon as they are usable, and makes none beside them', async (t) => {
   const dataDir = temporaryFolder(t);
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);

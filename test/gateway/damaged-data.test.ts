@@ -126,7 +126,7 @@ describe('a gateway starts', () => {
     await stop();
   });
 
-  test('a gateway starts when its folder holds what it does not know', async (t) => {
+  test('a gateway starts when its folder holds unknown files', async (t) => {
     const dataDir = temporaryFolder(t);
     mkdirSync(join(dataDir, 'telemetry-journal', 'strange'), { recursive: true });
     writeFileSync(join(dataDir, 'notes.txt'), 'hello');

@@ -14,7 +14,7 @@ users: [{name: anna, role: INSTALLER, password: {env: ANNA}}]
 const nameOf = ({ body }: { body: unknown }): string => (body as { site: { name: string } }).site.name;
 
 describe('the first start', () => {
-  test('makes the box what the file says: it has an owner and no claim code, and the trail knows who it was', async (t) => {
+  test('the first start sets the box up as the file says: it has an owner and no claim code, and the audit trail names the file', async (t) => {
     const path = siteFile(t, FILE);
     const gateway = await startTestGateway(t, { environment: { GATEWAY_PROVISION_FILE: path, ...SECRETS } });
     assert.equal(gateway.ports.claim, undefined);
@@ -39,7 +39,7 @@ describe('the first start', () => {
     assert.equal(nameOf(await gateway.call('OWNER', 'GET', '/v3/site')), 'Changed by hand');
   });
 
-  test('serves with a file that is not usable, says so, and the next start tries again', async (t) => {
+  test('the first start runs with an unusable file, says so, and the next start tries again', async (t) => {
     const path = siteFile(t, 'site: {name: Plant 17}');
     const gateway = await startTestGateway(t, { environment: { GATEWAY_PROVISION_FILE: path, ...SECRETS } });
     assert.equal(nameOf(await gateway.call('OWNER', 'GET', '/v3/site')), 'Depot');

@@ -49,7 +49,7 @@ function world(t: TestContext, files: Readonly<Record<string, [mib: number, writ
 }
 
 describe('what was set aside of the history', () => {
-  test('what was set aside of the history stays while it leaves half of the room to what is used', async (t) => {
+  test('history that was set aside stays while it leaves half of the room to the one in use', async (t) => {
     const { check, names } = world(t, {
       'history.db': [40, 9],
       'history.db.damaged-1': [20, 1],
@@ -59,7 +59,7 @@ describe('what was set aside of the history', () => {
     assert.deepEqual(names(), ['history.db', 'history.db.damaged-1', 'history.db.of-a']);
   });
 
-  test('gives way when it is more: damaged copies first, then the oldest of other sites with its journal', async (t) => {
+  test('history that was set aside is removed beyond that: damaged copies first, then the oldest of other sites with its journal', async (t) => {
     const { check, names, lines, room } = world(t, {
       'history.db': [10, 9],
       'history.db.damaged-1': [10, 8],
@@ -82,12 +82,12 @@ describe('what was set aside of the history', () => {
     assert.equal(lines.filter(({ message }) => message.endsWith('was removed to make room')).length, 3);
   });
 
-  test('what was set aside of the history is measured beside a file in the place of the journal’s folder, too', (t) => {
+  test('history that was set aside is measured also when a file is in the place of the journal’s folder', (t) => {
     const { room } = world(t, { 'history.db': [10, 9], 'telemetry-journal': [1, 1] });
     assert.equal(room.usedBytes(), 10 * MIB);
   });
 
-  test('what was set aside of the history never loses the newest of another site: that of a state that was lost comes back with it', async (t) => {
+  test('history that was set aside never loses the newest of another site, which a lost state brings back', async (t) => {
     const { check, names } = world(t, { 'history.db': [10, 9], 'history.db.of-a': [99, 1] });
     await check(true);
     assert.deepEqual(names(), ['history.db', 'history.db.of-a']);

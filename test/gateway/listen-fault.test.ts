@@ -26,7 +26,7 @@ const faultOn = async (host: string, error: Error): Promise<Error> => {
   );
 };
 
-test('an address of IPv6 on a machine without it: a person is told what to set, and it is tried again', async () => {
+test('an IPv6 address on a machine without IPv6 is named with its remedy, and tried again', async () => {
   for (const [host, code] of [
     ['::', 'EAFNOSUPPORT'],
     ['::1', 'EAFNOSUPPORT'],
@@ -50,7 +50,7 @@ test('an address that no network of the machine has now is named with its option
   );
 });
 
-test('a port that another program uses, or that is for root, is named with its option, and tried again', async () => {
+test('a port in use, or reserved for root, is named with its option, and tried again', async () => {
   for (const [error, message] of [
     [
       refused('EADDRINUSE', '::'),
@@ -68,7 +68,7 @@ test('a port that another program uses, or that is for root, is named with its o
   }
 });
 
-test('anything else is passed on as it is', async () => {
+test('any other fault is passed on as it is', async () => {
   const broken = refused('EMFILE', '::');
   assert.equal(await faultOn('::', broken), broken);
   assert.equal(await listenOn(onHost('::'), async () => 8_080), 8_080);

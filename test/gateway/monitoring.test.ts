@@ -15,7 +15,7 @@ const namesIn = (text: string): string[] => [...new Set(text.match(/\bgateway_[a
 
 describe('the files for monitoring', () => {
   for (const file of FILES)
-    test(`${file} names metrics that there are`, async (t) => {
+    test(`the monitoring file ${file} names only metrics that exist`, async (t) => {
       const gateway = await startTestGateway(t);
       const response = await gateway.request('OWNER', 'GET', '/metrics');
       const served = new Set(
@@ -32,7 +32,7 @@ describe('the files for monitoring', () => {
       );
     });
 
-  test('every counter counts from 0 on, with each value of its labels', async (t) => {
+  test('every counter starts at 0, with each value of its labels', async (t) => {
     const gateway = await startTestGateway(t);
     const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
     const counters = [...page.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name = '']) => name);
@@ -46,7 +46,7 @@ describe('the files for monitoring', () => {
     assert.match(page, /^gateway_device_messages_dropped_total\{reason="malformed"\} 0$/m);
   });
 
-  test('the version that runs and the one that is installed are told', async (t) => {
+  test('the running and the installed version are metrics', async (t) => {
     const gateway = await startTestGateway(t);
     const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
     const [, running] = /^gateway_version\{version="([^"]+)"\} 1$/m.exec(page) ?? [];
@@ -79,7 +79,7 @@ describe('the files for monitoring', () => {
     }
   });
 
-  test('README.md lists the queues that there are, each with depth, limit and what was dropped', async (t) => {
+  test('README.md lists the existing queues, each with depth, limit and drops', async (t) => {
     const gateway = await startTestGateway(t);
     const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
     const queuesOf = (name: string): string[] =>

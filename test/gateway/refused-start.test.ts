@@ -6,7 +6,7 @@ import { inWordsAndDetail } from '../../src/lib/system-fault.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 import { temporaryFolder } from '../support/workspace.ts';
 
-test('a start for which the disk does not read state.db says what to do, and names the file', async (t) => {
+test('a start that cannot read state.db says what to do, and names the file', async (t) => {
   const dataDir = temporaryFolder(t);
   await (await startTestGateway(t, { dataDir })).stop();
   t.mock.method(BetterSqlite3.prototype, 'prepare', function (this: BetterSqlite3.Database) {

@@ -37,7 +37,7 @@ test('history that was removed early is shown for a day, whether or not the gate
   assert.equal(start(START_MS + DAY_MS).history.isRecent(removed(0)), false);
 });
 
-test('a part that says nothing for a moment has removed nothing when it speaks again', (t) => {
+test('a part that is silent for a moment has removed nothing when it reports again', (t) => {
   const { history, clock } = box(t).start(START_MS);
   assert.equal(history.isRecent([{ removedEarly: 0 }, { removedEarly: 2 }]), true);
   clock.spend(31 * DAY_MS);
@@ -48,14 +48,14 @@ test('a part that says nothing for a moment has removed nothing when it speaks a
   );
 });
 
-test('it is not told for years when the clock was ahead', (t) => {
+test('a removal is not reported for years when the clock was ahead', (t) => {
   const { start } = box(t);
   start(START_MS + 3_650 * DAY_MS).history.isRecent(removed(1));
   assert.equal(start(START_MS).history.isRecent(removed(0)), true);
   assert.equal(start(START_MS + DAY_MS).history.isRecent(removed(0)), false);
 });
 
-test('it is told after a start with a clock that is behind', (t) => {
+test('a removal is reported after a start with a clock that is behind', (t) => {
   const { start } = box(t);
   start(START_MS).history.isRecent(removed(1));
   const { history, clock } = start(0);
@@ -77,7 +77,7 @@ test('a history that loses something every minute is noted once an hour', (t) =>
   assert.equal(start(START_MS + 3 * HOUR_MS + DAY_MS - 4 * HOUR_MS).history.isRecent(removed(0)), true);
 });
 
-test('a history that goes on losing something because it is full is shown for the first day only', (t) => {
+test('a full history that keeps losing samples is reported for the first day only', (t) => {
   const { start } = box(t);
   const { history, clock } = start(START_MS);
   for (let hour = 1; hour <= 24 * 40; hour++) {
@@ -90,7 +90,7 @@ test('a history that goes on losing something because it is full is shown for th
   assert.equal(later.history.isRecent(removed(2)), true);
 });
 
-test('a note that can be neither read nor written is told and stops nothing', (t) => {
+test('a note that can be neither read nor written is reported and stops nothing', (t) => {
   const { start, note } = box(t);
   writeFileSync(note, 'no JSON');
   assert.equal(start(START_MS).history.isRecent(removed(0)), false);

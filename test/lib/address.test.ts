@@ -41,7 +41,7 @@ describe('addresses', () => {
       assert.equal(addressKey(address), key);
   });
 
-  test('look the same for IPv4 on a socket that takes both families', () => {
+  test('addresses look the same for IPv4 on a socket of both families', () => {
     for (const [address, plain] of [
       ['::ffff:192.0.2.7', '192.0.2.7'],
       ['::FFFF:192.0.2.7', '192.0.2.7'],

@@ -27,7 +27,7 @@ test('an identity beyond its share counts as an unknown one until one of its con
   assert.equal(admit(6), 'address_connections');
 });
 
-test('each connection counts once, whoever leaves twice or gives way', () => {
+test('each connection counts once, however often it leaves or is replaced', () => {
   const gone: [number, Full][] = [];
   const admission = new Admission<number>({ connections: 3, connectionsPerAddress: 2 }, (...way) =>
     gone.push(way),

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Batcher, OneByOne } from '../../src/lib/batcher.ts';
 
 describe('a batcher', () => {
-  test('hands over what came in one turn of work together and in order', async () => {
+  test('a batcher delivers what came in one turn of work together and in order', async () => {
     const handed: number[][] = [];
     const batcher = new Batcher<number>((items) => handed.push(items));
     batcher.add(1);
@@ -15,7 +15,7 @@ describe('a batcher', () => {
     assert.deepEqual(handed, [[1, 2, 3], [4]]);
   });
 
-  test('hands over at once when told, and nothing twice', async () => {
+  test('a batcher delivers at once on request, and nothing twice', async () => {
     const handed: number[][] = [];
     const batcher = new Batcher<number>((items) => handed.push(items));
     batcher.add(1);
@@ -26,7 +26,7 @@ describe('a batcher', () => {
     assert.deepEqual(handed, [[1]]);
   });
 
-  test('keeps for the next time what comes while it hands over', async () => {
+  test('a batcher keeps for the next time what comes during a delivery', async () => {
     const handed: number[][] = [];
     const batcher = new Batcher<number>((items) => {
       handed.push(items);
@@ -45,7 +45,7 @@ describe('what came as one', () => {
     what();
   };
 
-  test('what came as one is taken one after the other, each when what the one before it led to has run', async () => {
+  test('the items of one batch are taken one after the other, each after the effects of the one before', async () => {
     const seen: string[] = [];
     const turns = new OneByOne<number>((item) => {
       seen.push(`${item}`);

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { parseCsv } from '../../src/lib/csv.ts';
 
 describe('reading CSV', () => {
-  it('gives back what was written, quoted or not', () => {
+  it('reading CSV gives back what was written, quoted or not', () => {
     const field = fc.string({ maxLength: 8 });
     fc.assert(
       fc.property(fc.array(fc.array(field, { minLength: 2, maxLength: 5 })), (rows) => {
@@ -16,7 +16,7 @@ describe('reading CSV', () => {
     );
   });
 
-  it('refuses a field that does not end', () => {
+  it('reading CSV refuses a field that does not end', () => {
     assert.throws(() => parseCsv('"a'), /does not end/);
     assert.throws(() => parseCsv('"a"b\n'), /after a quoted field/);
   });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { DoublingPause } from '../../src/lib/doubling-pause.ts';
 
 describe('a doubling pause', () => {
-  test('doubles up to its longest and stays there', () => {
+  test('a doubling pause doubles up to its longest and stays there', () => {
     const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
     assert.deepEqual(
       [1, 2, 3, 4, 5].map(() => pause.next()),
@@ -11,7 +11,7 @@ describe('a doubling pause', () => {
     );
   });
 
-  test('begins again with the shortest after a success', () => {
+  test('a doubling pause begins again with the shortest after a success', () => {
     const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
     pause.next();
     pause.next();
@@ -19,7 +19,7 @@ describe('a doubling pause', () => {
     assert.equal(pause.next(), 500);
   });
 
-  test('begins again with the shortest after something that ran long enough', () => {
+  test('a doubling pause begins again with the shortest after a long run', () => {
     const pause = new DoublingPause({ firstMs: 500, maxMs: 3_000 });
     assert.deepEqual(
       [0, 9_999, 10_000, 0].map((ranMs) => pause.nextAfter(ranMs, 10_000)),

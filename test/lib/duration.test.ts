@@ -22,9 +22,10 @@ describe('a duration string', () => {
     'P1D',
   ];
   for (const text of refused)
-    test(`${JSON.stringify(text)} is refused`, () => assert.equal(parseDurationMs(text), undefined));
+    test(`the duration ${JSON.stringify(text)} is refused`, () =>
+      assert.equal(parseDurationMs(text), undefined));
 
-  test('longer than 64 characters is refused', () => {
+  test('a duration longer than 64 characters is refused', () => {
     assert.equal(parseDurationMs('1s'.repeat(32)), 32_000);
     assert.equal(parseDurationMs('1s'.repeat(32) + '1s'), undefined);
   });
@@ -51,7 +52,7 @@ describe('a duration string', () => {
     ['0.3s0.6s', 900],
   ];
   for (const [text, durationMs] of accepted)
-    test(`${text} is ${durationMs} ms`, () => assert.equal(parseDurationMs(text), durationMs));
+    test(`the duration ${text} is ${durationMs} ms`, () => assert.equal(parseDurationMs(text), durationMs));
 });
 
 describe('a duration in canonical form', () => {
@@ -72,7 +73,7 @@ describe('a duration in canonical form', () => {
     [0.999_999_999, '1ms'],
   ];
   for (const [durationMs, text] of rows)
-    test(`${durationMs} ms is ${text}`, () => assert.equal(formatDurationMs(durationMs), text));
+    test(`${durationMs} ms is written as ${text}`, () => assert.equal(formatDurationMs(durationMs), text));
 
   test('a duration in canonical form is read back as the same duration', () => {
     fc.assert(
@@ -82,7 +83,7 @@ describe('a duration in canonical form', () => {
     );
   });
 
-  test('a duration in canonical form is its own canonical form, to the nanosecond and without a part of sixty', () => {
+  test('a duration in canonical form stays the same, to the nanosecond and without a part of sixty', () => {
     const durations = fc.double({ min: 0, max: 1e9, noNaN: true });
     fc.assert(
       fc.property(durations, (durationMs) => {

@@ -16,7 +16,7 @@ function recordingEmitter(): { emitter: Emitter<Events>; failures: unknown[]; se
 }
 
 describe('an emitter', () => {
-  test('reports a listener that throws with its owner and still runs the others', () => {
+  test('an emitter reports a listener that throws with its owner and still runs the others', () => {
     const { emitter, failures, seen } = recordingEmitter();
     const fault = new Error('broken');
     emitter.on('opened', 'telemetry', () => {
@@ -28,7 +28,7 @@ describe('an emitter', () => {
     assert.deepEqual(failures, [['telemetry', 'opened', fault]]);
   });
 
-  test('tells nobody who has unsubscribed, even during the same event', () => {
+  test('an emitter skips listeners that have unsubscribed, even during the same event', () => {
     const { emitter, seen } = recordingEmitter();
     emitter.on('opened', 'a', () => {
       seen.push('a');
@@ -53,7 +53,7 @@ describe('an emitter', () => {
     assert.deepEqual(seen, ['heard', 'heard']);
   });
 
-  test('runs listeners in the order they subscribed, and only those of the event', () => {
+  test('an emitter runs listeners in the order they subscribed, and only those of the event', () => {
     const { emitter, seen } = recordingEmitter();
     emitter.on('opened', 'a', ({ id }) => seen.push(`a ${id}`));
     emitter.on('closed', 'b', ({ id }) => seen.push(`b ${id}`));
@@ -62,7 +62,7 @@ describe('an emitter', () => {
     assert.deepEqual(seen, ['a 3', 'c 3']);
   });
 
-  test('knows whether somebody listens', () => {
+  test('an emitter knows whether it has listeners', () => {
     const { emitter } = recordingEmitter();
     assert.equal(emitter.has('opened'), false);
     const end = emitter.on('opened', 'a', () => undefined);

@@ -11,7 +11,7 @@ import {
 } from '../../src/lib/errors.ts';
 
 describe('a gateway error', () => {
-  test('carries kind, code and message of its first problem', () => {
+  test('a gateway error carries kind, code and message of its first problem', () => {
     const error = new GatewayError('unprocessable', [
       { code: 'first', message: 'One.' },
       { code: 'second', message: 'Two.', details: { line: 2 } },
@@ -22,7 +22,7 @@ describe('a gateway error', () => {
     assert.equal(error.problems.length, 2);
   });
 
-  test('keeps its cause and the time to wait to itself', () => {
+  test('a gateway error does not show its cause and its waiting time', () => {
     const cause = new Error('disk full');
     const problem = { code: 'unavailable', message: 'Not now.' };
     const error = new GatewayError('unavailable', [problem], { cause, retryAfterS: 3 });
@@ -36,7 +36,7 @@ describe('a gateway error', () => {
     assert.deepEqual(gatewayError('internal', 'a', 'A.', { b: 1 }).problems[0].details, { b: 1 });
   });
 
-  test('a gateway error is none for an empty list of problems', () => {
+  test('a gateway error is not made of an empty list of problems', () => {
     assert.equal(errorOfProblems('unprocessable', []), undefined);
     assert.equal(errorOfProblems('unprocessable', [{ code: 'a', message: 'A.' }])?.code, 'a');
   });
@@ -47,7 +47,7 @@ describe('a gateway error', () => {
     [notFound('site_not_found', 'x'), 'not_found', 'site_not_found', undefined],
   ];
   for (const [error, kind, code, details] of shorthands)
-    test(`${code} names what it is about`, () => {
+    test(`the error ${code} names what it is about`, () => {
       assert.deepEqual([error.kind, error.code, error.problems[0].details], [kind, code, details]);
     });
 });

@@ -31,7 +31,7 @@ describe('the room of the history', () => {
     );
   });
 
-  test('leaves a twentieth of a large disk free, a fifth of a small one at most', () => {
+  test('the room of the history leaves a twentieth of a large disk free, a fifth of a small one at most', () => {
     const roomOf = (totalBytes: number, usedBytes: number, freeBytes: number): number =>
       historyBudget(
         { maxBytes: 8 * GIB, usedBytes, setAsideBytes: 0, logBytes, disk: { totalBytes, freeBytes } },

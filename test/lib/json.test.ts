@@ -77,7 +77,7 @@ describe('the place where a text stops being JSON', () => {
       assert.equal(isJson(text), false);
     });
 
-  test('exists exactly when Node refuses the text, and lies within it', () => {
+  test('the place where a text stops being JSON exists exactly when Node refuses the text, and lies within it', () => {
     fc.assert(
       fc.property(fc.oneof(damaged, fc.json(), fc.string()), (text) => {
         const offset = faultOffset(text);
@@ -181,7 +181,7 @@ test('half a surrogate pair becomes U+FFFD when it is written as an escape, and 
   });
 });
 
-test('the fault of a long text is found in time in proportion to its length', () => {
+test('the fault of a long text is found in time proportional to its length', () => {
   for (const part of ['"', '\\"', '"\\', '-', '1.', '[{"a":', '[', '{"a":1},'])
     assert.throws(() => parseJson(part.repeat(300_000)), JsonFault, part);
 });

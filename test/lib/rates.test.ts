@@ -4,7 +4,7 @@ import { addressKey } from '../../src/lib/address.ts';
 import { Rates } from '../../src/lib/token-bucket.ts';
 
 describe('rates', () => {
-  test('rates have a burst and a rate for one address, and others do not notice', () => {
+  test('rates have a burst and a rate for one address, independent of others', () => {
     const rates = new Rates({ perSecond: 2, burst: 3 });
     const waits = Array.from({ length: 4 }, () => rates.take('10.0.0.1', 0));
     assert.deepEqual(waits, [0, 0, 0, 500]);
@@ -23,7 +23,7 @@ describe('rates', () => {
     );
   });
 
-  test('rates are remembered for any number of names, and forgotten when nothing is owed', () => {
+  test('rates hold any number of names, and forget those that owe nothing', () => {
     const rates = new Rates({ perSecond: 1, burst: 1 });
     for (let index = 0; index < 5_000; index++)
       assert.equal(rates.take(`10.0.${index >> 8}.${index & 255}`, index), 0);

@@ -38,14 +38,14 @@ describe('a text that leaves the box has lost', () => {
       assert.ok(!withoutSecrets(JSON.stringify({ message: text })).includes(secret));
     });
 
-  test('a secret that is known, however it is written', () => {
+  test('a known secret is removed from a text, however it is written', () => {
     const secret = 'ein "langer" Satz/2';
     for (const text of [secret, JSON.stringify(secret), encodeURIComponent(secret)])
       assert.doesNotMatch(withoutSecrets(`x ${text} y`, [secret]), /langer/);
   });
 });
 
-test('details that help to find a fault stay', () => {
+test('details that help to find a fault stay in a text', () => {
   for (const text of [
     '{"level":"warn","message":"history cannot be opened","path":"/var/lib/energy-gateway/history.db","duration_ms":12}',
     'device 3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11 OFFLINE at 2026-03-01T08:00:00.000Z',

@@ -73,7 +73,7 @@ const ROWS: Row[] = [
 
 describe('repairedJson', () => {
   for (const [title, text, value, leftOut = []] of ROWS)
-    test(`reads a text with ${title}`, () => {
+    test(`repairedJson reads a text with ${title}`, () => {
       const repaired = repairedJson(text);
       assert.ok(repaired);
       assert.deepEqual([JSON.parse(repaired.text), repaired.leftOut], [value, leftOut]);
@@ -94,9 +94,9 @@ describe('repairedJson', () => {
     ['nested too deep', `${'['.repeat(100)}nan${']'.repeat(100)}`],
     ['with an object for a name', '{{}:1}'],
   ] as const)
-    test(`gives up a text ${title}`, () => assert.equal(repairedJson(text), undefined));
+    test(`repairedJson gives up a text ${title}`, () => assert.equal(repairedJson(text), undefined));
 
-  test('keeps the meaning of every JSON text', () => {
+  test('repairedJson keeps the meaning of every JSON text', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = JSON.stringify(value);
@@ -108,7 +108,7 @@ describe('repairedJson', () => {
     );
   });
 
-  test('makes JSON of any text, or nothing', () => {
+  test('repairedJson makes JSON of any text, or nothing', () => {
     const piece = fc.constantFrom(
       '{',
       '}',
@@ -137,7 +137,7 @@ describe('repairedJson', () => {
     );
   });
 
-  test('names at most a hundred values', () => {
+  test('repairedJson names at most a hundred values', () => {
     assert.equal(repairedJson(`{"a":[${'nan,'.repeat(1_000)}]}`)?.leftOut.length, 100);
   });
 });

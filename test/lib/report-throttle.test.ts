@@ -5,7 +5,7 @@ import { ReportThrottle } from '../../src/lib/report-throttle.ts';
 const LIMITS = { intervalMs: 1_000, perOwner: 3, owners: 1_000 };
 
 describe('a report', () => {
-  test('a report is told once in its time, then again', () => {
+  test('a report is made once per interval', () => {
     const throttle = new ReportThrottle(LIMITS);
     assert.equal(throttle.report('a', 'x', 'X is wrong.', 0), 'X is wrong.');
     assert.equal(throttle.report('a', 'x', 'X is wrong.', 999), undefined);
@@ -13,7 +13,7 @@ describe('a report', () => {
     assert.equal(throttle.report('a', 'x', 'X is wrong.', 1_000), 'X is wrong.');
   });
 
-  test('a report is one of so many for an owner who makes ever new faults, and the last says so', () => {
+  test('reports of an owner with ever new faults are bounded, and the last says so', () => {
     const throttle = new ReportThrottle(LIMITS);
     const told = Array.from({ length: 1_000 }, (_, index) =>
       throttle.report('a', String(index), 'Wrong.', index),
@@ -26,14 +26,14 @@ describe('a report', () => {
     assert.equal(throttle.report('a', '0', 'Wrong.', 1_000), 'Wrong.');
   });
 
-  test('a report is made anew for an owner who was forgotten', () => {
+  test('a report is made again for an owner who was forgotten', () => {
     const throttle = new ReportThrottle(LIMITS);
     throttle.report('a', 'x', 'Wrong.', 0);
     throttle.forget('a');
     assert.equal(throttle.report('a', 'x', 'Wrong.', 0), 'Wrong.');
   });
 
-  test('a report is one of so many together for more owners than are told apart', () => {
+  test('reports of further owners share one bound', () => {
     const throttle = new ReportThrottle({ ...LIMITS, owners: 2 });
     for (const owner of ['a', 'b']) assert.equal(throttle.report(owner, 'x', 'Wrong.', 0), 'Wrong.');
     const told = Array.from({ length: 999 }, (_, index) =>
@@ -44,7 +44,7 @@ describe('a report', () => {
     assert.equal(throttle.report('owner 7', 'x', 'Wrong.', 1_000), 'Wrong.');
   });
 
-  test('a report is told to any number of owners, whose ended rounds are let go', () => {
+  test('reports of any number of owners are held, and ended intervals are removed', () => {
     const throttle = new ReportThrottle(LIMITS);
     for (let owner = 0; owner < 5_000; owner++)
       assert.equal(throttle.report(`owner ${owner}`, 'x', 'Wrong.', owner * 2), 'Wrong.');

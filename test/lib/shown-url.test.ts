@@ -19,7 +19,7 @@ describe('an address that is shown', () => {
     `https://db.example/hooks/a81bc81bdead4e5dabff90865d1e13b1/write`,
   ];
   for (const url of hidden)
-    test(`hides what may be a secret in ${url}`, () => {
+    test(`a shown address hides what may be a secret in ${url}`, () => {
       const shown = shownUrl(url);
       assert.doesNotMatch(shown, /aVerySecretOne|a81bc81b/);
       assert.match(shown, /db\.example/);
@@ -35,11 +35,11 @@ describe('an address that is shown', () => {
   ];
   for (const url of plain) test(`stays as it is without one: ${url}`, () => assert.equal(shownUrl(url), url));
 
-  test('names its hidden parts for texts', () => {
+  test('a shown address names its hidden parts for texts', () => {
     assert.deepEqual(hiddenParts(`https://db.example/write?db=x&p=${SECRET}`), [SECRET]);
   });
 
-  test('keeps what was hidden when it is given back, and is refused changed with it', () => {
+  test('a shown address restores what was hidden when it is sent back, and is refused when it was changed', () => {
     const before = `https://db.example/write?db=x&p=${SECRET}`;
     assert.equal(changedUrl(before, 'https://db.example/write?db=x&p=***', 'influxdb.url'), before);
     assert.equal(

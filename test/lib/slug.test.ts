@@ -8,9 +8,9 @@ const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
 describe('a slug', () => {
   for (const text of ['', '-a', '_a', 'a b', 'ä', 'a/b', 'a'.repeat(65), UUID, UUID.toUpperCase()])
-    test(`${JSON.stringify(text)} is none`, () => assert.equal(isSlug(text), false));
+    test(`${JSON.stringify(text)} is no slug`, () => assert.equal(isSlug(text), false));
   for (const text of ['a', '7', 'A_b-c', 'gas-detector-in-living-room', 'a'.repeat(64), `${UUID}x`])
-    test(`${text} is one`, () => assert.equal(isSlug(text), true));
+    test(`${text} is a slug`, () => assert.equal(isSlug(text), true));
 });
 
 describe('a slug made from a name', () => {
@@ -30,7 +30,7 @@ describe('a slug made from a name', () => {
     test(`a slug made from a name is ${slug} for ${JSON.stringify(name)}`, () =>
       assert.equal(slugFromName(name, 'device', free), slug));
 
-  test('takes the next number while the slug is taken', () => {
+  test('a slug made from a name takes the next number while it is taken', () => {
     const taken = new Set(['meter', 'meter-2']);
     assert.equal(
       slugFromName('Meter', 'device', (slug) => taken.has(slug)),
@@ -52,7 +52,7 @@ describe('a slug made from a name', () => {
     );
   });
 
-  test('a slug made from a name is a slug whatever the name, a hundred times the same name included', () => {
+  test('a slug made from a name is valid whatever the name, also a hundred times the same', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (name) => {
         const taken = new Set<string>();

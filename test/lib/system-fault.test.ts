@@ -20,24 +20,24 @@ for (const [code, words] of [
   ['EAGAIN', /starts nothing more.*End what nobody needs/],
   ['ENOMEM', /starts nothing more.*End what nobody needs/],
 ] as const)
-  test(`${code} says what a person can do, also as the cause of another error`, () => {
+  test(`the system fault ${code} says what a person can do, also as the cause of another error`, () => {
     assert.match(inWords(refusal(code)), words);
     assert.match(inWords(new Error('the work failed', { cause: refusal(code) })), words);
     const own = gatewayError('unprocessable', 'refused', 'Own words.', undefined, refusal(code));
     assert.equal(inWords(own), 'Own words.');
   });
 
-test('the own message of the system, which names the file, follows where no other cause is known', () => {
+test("the system's own message, which names the file, follows where no other cause is known", () => {
   assert.match(inWordsAndDetail(refusal('EIO')), /^The disk fails now.* Check it\. \(EIO: refused\)$/);
   assert.equal(inWordsAndDetail(new Error('Own words.')), 'Own words.');
 });
 
-test('other errors say what they said', () => {
+test('other errors keep their message', () => {
   assert.equal(inWords(refusal('ENOENT')), 'ENOENT: refused');
   assert.equal(inWords('text'), 'text');
 });
 
-test('a refused read has a stand-in, and a fault of the program is thrown on', () => {
+test('a refused read has a substitute, and a fault of the program is thrown on', () => {
   const thrown = (error: Error) =>
     unlessRefused(
       () => {
@@ -59,7 +59,7 @@ test('a refused read has a stand-in, and a fault of the program is thrown on', (
   );
 });
 
-test('a fault that a person has to mend lasts; one of a drive that is away or slow may pass', () => {
+test('a fault that needs a person is lasting; one of a drive that is away or slow may pass', () => {
   for (const code of ['EACCES', 'EPERM', 'ENOTDIR', 'ELOOP', 'ENOENT'])
     assert.equal(staysRefused(refusal(code)), true, code);
   for (const code of ['EROFS', 'ESTALE', 'ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN', 'EIO', 'ENOMEM', 'EINTR'])

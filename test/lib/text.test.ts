@@ -17,7 +17,7 @@ describe('cutToBytes', () => {
     ['😀a', 5, '😀a'],
   ];
   for (const [text, bytes, cut] of rows)
-    test(`cuts ${JSON.stringify(text)} to ${bytes} bytes as ${JSON.stringify(cut)}`, () =>
+    test(`cutToBytes cuts ${JSON.stringify(text)} to ${bytes} bytes as ${JSON.stringify(cut)}`, () =>
       assert.equal(cutToBytes(text, bytes), cut));
 
   test('cutToBytes is the longest beginning that fits, of whole characters', () => {
@@ -81,7 +81,7 @@ describe('a name', () => {
   test('a name is stored composed, with ordinary blanks and none around it', () =>
     assert.equal(normalizedName('\u00A0mu\u0308nchen\u2003su\u0308d '), 'm\u00FCnchen s\u00FCd'));
 
-  test('a name is stored the same however often it goes through', () => {
+  test('a name is stored the same however often it is stored', () => {
     holds(
       property(string({ unit: CHARACTER }), (text) => {
         const once = normalizedName(text);
@@ -91,19 +91,19 @@ describe('a name', () => {
     );
   });
 
-  test('a name has a part in it in any case, composed or not', () => {
+  test('a name is found by a part of it in any case, composed or not', () => {
     assert.equal(nameContains('Küche 2', 'KU\u0308CHE'), true);
     assert.equal(nameContains('Küche 2', ' 2'), true);
     assert.equal(nameContains('Küche 2', 'kuche'), false);
   });
 
-  test('a name is the same as one in another case or of another width', () => {
+  test('a name equals one in another case or of another width', () => {
     assert.equal(foldedName('Ämter'), foldedName('ÄMTER'));
     assert.equal(foldedName('ａｎｎａ'), foldedName('Anna'));
     assert.notEqual(foldedName('anna'), foldedName('hanna'));
   });
 
-  test('a name is the same with joiners and without', () => {
+  test('a name equals itself with joiners and without', () => {
     assert.equal(foldedName('خانه\u200Cها'), foldedName('خانهها'));
     assert.equal(nameContains('خانه\u200Cها', 'خانهها'), true);
   });

@@ -29,7 +29,7 @@ describe('brands of time', () => {
   const timeoutS: DurationS = 5;
   const timeS: EpochS = 1_782_864_000;
 
-  test('one does not fit another', () => {
+  test('one brand of time does not fit another', () => {
     // @ts-expect-error a duration is no instant
     assert.equal(atMs(timeoutMs), 5_000);
     // @ts-expect-error an instant is no duration
@@ -50,7 +50,7 @@ describe('brands of time', () => {
     assert.equal(forS(timeoutMs), 5_000);
   });
 
-  test('the parts of the gateway ask for theirs', async () => {
+  test('the parts of the gateway require their brand of time', async () => {
     // @ts-expect-error an instant is written, not a duration
     assert.equal(formatTimestamp(timeoutMs), '1970-01-01T00:00:05.000Z');
     // @ts-expect-error nor a limit
@@ -61,7 +61,7 @@ describe('brands of time', () => {
     timer.cancel();
   });
 
-  test('what is optional, or one of many, keeps its brand', () => {
+  test('optional times and lists of times keep their brand', () => {
     const lastMs: EpochMs | undefined = wallMs;
     const ages: DurationMs[] = [timeoutMs];
     // @ts-expect-error an instant is no duration
@@ -70,7 +70,7 @@ describe('brands of time', () => {
     assert.deepEqual(ages.map(atMs), [5_000]);
   });
 
-  test('literals, plain numbers and what is reckoned from times fit', () => {
+  test('literals, plain numbers and computed times fit', () => {
     const stored = JSON.parse('1782864000000') as number;
     assert.equal(atMs(0), 0);
     assert.equal(atMs(stored), stored);

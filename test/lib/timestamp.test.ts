@@ -27,7 +27,8 @@ describe('an instant', () => {
     '1772352000',
   ];
   for (const text of refused)
-    test(`${JSON.stringify(text)} is refused`, () => assert.equal(parseTimestampMs(text), undefined));
+    test(`the instant ${JSON.stringify(text)} is refused`, () =>
+      assert.equal(parseTimestampMs(text), undefined));
 
   const eight = Date.UTC(2026, 2, 1, 8);
   const accepted: [text: string, epochMs: number][] = [
@@ -44,13 +45,13 @@ describe('an instant', () => {
     ['1969-12-31T23:59:59Z', -1_000],
   ];
   for (const [text, epochMs] of accepted)
-    test(`${text} is read`, () => assert.equal(parseTimestampMs(text), epochMs));
+    test(`the instant ${text} is read`, () => assert.equal(parseTimestampMs(text), epochMs));
 
   test('years below 100 are not moved to the twentieth century', () => {
     assert.equal(formatTimestamp(parseTimestampMs('0042-01-01T00:00:00Z') ?? 0), '0042-01-01T00:00:00.000Z');
   });
 
-  test('an instant goes out in UTC with three fraction digits', () => {
+  test('an instant is written in UTC with three fraction digits', () => {
     assert.equal(formatTimestamp(eight + 7), '2026-03-01T08:00:00.007Z');
   });
 

@@ -10,11 +10,11 @@ function taken(bucket: TokenBucket, nowMs: number, tries: number): number {
 }
 
 describe('a token bucket', () => {
-  test('gives no more than its burst at once', () => {
+  test('a token bucket gives no more than its burst at once', () => {
     assert.equal(taken(new TokenBucket(20, 200, 0), 0, 300), 200);
   });
 
-  test('gives the sustained rate afterwards', () => {
+  test('a token bucket gives the sustained rate afterwards', () => {
     const bucket = new TokenBucket(20, 200, 0);
     taken(bucket, 0, 300);
     assert.equal(taken(bucket, 1_000, 300), 20);
@@ -28,7 +28,7 @@ describe('a token bucket', () => {
     assert.equal(taken(bucket, 3_600_000, 300), 200);
   });
 
-  test('lends on credit, and says when it is paid back', () => {
+  test('a token bucket lends on credit, and tells when it is repaid', () => {
     const bucket = new TokenBucket(10, 5, 0);
     assert.equal(bucket.borrow(0, 5), 0);
     assert.equal(bucket.borrow(0, 2), 200);
@@ -36,7 +36,7 @@ describe('a token bucket', () => {
     assert.equal(bucket.take(300), true);
   });
 
-  test('says when to come again: then it gives, and not a millisecond before', () => {
+  test('a token bucket tells when to come again: then it gives, and not a millisecond before', () => {
     const bucket = new TokenBucket(3, 4, 0);
     taken(bucket, 0, 4);
     const waitMs = bucket.waitMs(0, 2);
@@ -45,7 +45,7 @@ describe('a token bucket', () => {
     assert.equal(bucket.waitMs(0, 5), Number.POSITIVE_INFINITY);
   });
 
-  test('gives in no stretch of time more than its burst and its rate', () => {
+  test('a token bucket gives in no period more than its burst and its rate', () => {
     assertProperty(
       property(array(tuple(nat(3_000), nat(30)), { maxLength: 60 }), (asks) => {
         const bucket = new TokenBucket(7, 20, 0);
@@ -69,7 +69,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('a token bucket is full again when all is paid back', () => {
+  test('a token bucket is full again when all is repaid', () => {
     const bucket = new TokenBucket(1, 2, 0);
     bucket.take(0);
     assert.equal(bucket.isFull(999), false);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asUtf8 } from '../../src/lib/utf8-file.ts';
 
-test('a text is the same in UTF-8 whatever mark it came with, and what has no mark stays', () => {
+test('a text is the same in UTF-8 whatever byte order mark it had, and one without a mark is unchanged', () => {
   const text = 'Wärme 🔥\r\n';
   const little = Buffer.from(`\ufeff${text}`, 'utf16le');
   for (const content of [

@@ -130,7 +130,7 @@ describe('a mistake in a template is named with its line', () => {
       assert.match(faults(METER.replace(from, to)).join('\n'), expected);
     });
 
-  test('none in a good one', () => {
+  test('a good template has no mistake', () => {
     assert.deepEqual(faults(METER), []);
   });
 });
@@ -141,7 +141,7 @@ test('the same template and parameters give the same bytes, and another choice a
   assert.notEqual(compileFromLibrary('eastron/sdm630', { role: 'pv' }).digest, digest);
 });
 
-test('a value with the name of a profile and another unit or type fulfils no profile', () => {
+test("a value with a profile's name and another unit or type fulfils no profile", () => {
   const implemented = (value: string): unknown => {
     const { template } = parseTemplate(METER.replace('{ input: 3 }', value));
     assert.ok(template);
@@ -152,7 +152,7 @@ test('a value with the name of a profile and another unit or type fulfils no pro
     assert.deepEqual(implemented(`{ input: 12, ${other} }`), [], other);
 });
 
-test('a group of attributes.yml that is named like a profile has the members of the profile', () => {
+test('a group of attributes.yml named like a profile has the members of the profile', () => {
   const { profiles } = loadBuiltInProfiles();
   for (const [group, members] of Object.entries(books.attributes.groups)) {
     const profile = profiles.get(group);

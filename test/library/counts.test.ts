@@ -41,7 +41,7 @@ const counts = {
 /** The way the documents write numbers: `1 713`. */
 const grouped = (count: number): string => String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ' ');
 
-test('the counts of the library are those that its documents name', (t) => {
+test('the counts of the library equal those in its documents', (t) => {
   for (const [name, count] of Object.entries(counts)) t.diagnostic(`${name}: ${count}`);
   const page = (path: string): string =>
     readFileSync(join(PROJECT_ROOT, path), 'utf8').replaceAll(/\s+/g, ' ');

@@ -27,7 +27,7 @@ modbus: { transports: [tcp] }
 values: { flow: { input: 3, name: Flow } }
 `;
 
-test('what the parser refuses by its shape is invalid by the JSON Schema, too', () => {
+test('a template that the parser refuses by its shape is invalid by the JSON Schema, too', () => {
   assert.deepEqual(faultsOf(GOOD), []);
   for (const [from, to] of [
     ['device/1', 'device/2'],

@@ -115,7 +115,7 @@ describe('the image of a device', () => {
   for (const [id, template] of templates) {
     const asked = questionsOf(template);
     if (asked.reads.length === 0 && asked.paths.length === 0) continue;
-    test(`${id} is recognised by its own image as far as that has what it is known by, and nothing else more`, () => {
+    test(`the image of ${id} is recognised by its own template, and fully by no other`, () => {
       const [image] = imagesOf(id);
       if (!image) assert.fail();
       const evidence = evidenceOf(image, template.modbus?.word_order === 'low_first');

@@ -84,7 +84,7 @@ describe('a schedule', () => {
     assert.equal(schedule.values.length, 92);
   });
 
-  test('joins today and tomorrow, in quarters where the service has them', async () => {
+  test('a schedule joins today and tomorrow, in quarters where the service has them', async () => {
     const quarter = (index: number): unknown => ({
       total: index / 1_000,
       startsAt: new Date(Date.parse('2026-11-01T23:00:00Z') + index * 900_000).toISOString(),
@@ -96,7 +96,7 @@ describe('a schedule', () => {
     assert.equal(schedule?.values.length, 6);
   });
 
-  test('keeps null where the service has no price or leaves an hour out', async () => {
+  test('a schedule keeps null where the service has no price or leaves an hour out', async () => {
     const at = epochS('2026-11-01T00:00:00Z');
     const missing = await scheduleOf({
       template: 'energy-charts/price',
@@ -114,7 +114,7 @@ describe('a schedule', () => {
     );
   });
 
-  test('takes times as keys in any order and fills the night with zero', async () => {
+  test('a schedule takes times as keys in any order and fills the night with zero', async () => {
     const schedule = await scheduleOf({
       template: 'forecast-solar/forecast',
       attribute: 'forecast_power_schedule',
@@ -138,7 +138,7 @@ describe('a schedule', () => {
     assert.equal(schedule.values.length, 18 * 4 + 4);
   });
 
-  test('bounds a price that holds until further notice to four days around now', async () => {
+  test('a schedule bounds a price that holds until further notice to four days around now', async () => {
     const schedule = await scheduleOf({
       template: 'octopus/price',
       answer: { results: [{ value_inc_vat: 25.5, valid_from: '2020-01-01T00:00:00Z', valid_to: null }] },
@@ -148,7 +148,7 @@ describe('a schedule', () => {
     assert.equal(schedule.values.length, 4 * 96);
   });
 
-  test('a schedule has at most five days of what a service answers', async () => {
+  test('a schedule has at most five days of an answer', async () => {
     const at = epochS('2026-11-01T00:00:00Z');
     const hours = Array.from({ length: 400 }, (_, index) => at + index * 3_600);
     const schedule = await scheduleOf({

@@ -15,7 +15,7 @@ describe('the strategy battery-reserve', () => {
       ...more,
     });
 
-  test('keeps the reserve with a margin, and keeps the charge when it is unknown', async () => {
+  test('battery-reserve keeps the reserve with a margin, and keeps the charge when it is unknown', async () => {
     const site = new SimulatedSite();
     await site.start(code({ min_min: 5 }));
     const soc = (percent: number) => (): void => site.measure('battery.soc', percent);
@@ -31,7 +31,7 @@ describe('the strategy battery-reserve', () => {
     assert.equal(site.last('battery'), 'hold');
   });
 
-  test('holds only in its window', async () => {
+  test('battery-reserve holds only in its window', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 21, 50));
     await site.start(code({ window: { from: '22:00', to: '06:00' } }));
     const low = (): void => site.measure('battery.soc', 20);
@@ -55,7 +55,7 @@ describe('the strategy battery-reserve for the morning and in a storm', () => {
     });
   const BERLIN = { latitude: 52.5, longitude: 13.4 };
 
-  test('keeps what is to be left at sunrise from sunset on, and releases it with the sun', async () => {
+  test('battery-reserve keeps the charge for sunrise from sunset on, and releases it with the sun', async () => {
     // In March the sun of Berlin is up from about 5:50 to 16:45 UTC.
     const soc = (site: SimulatedSite) => (): void => site.measure('battery.soc', 40);
     const evening = new SimulatedSite(Date.UTC(2026, 2, 1, 16, 30), BERLIN);
@@ -72,14 +72,14 @@ describe('the strategy battery-reserve for the morning and in a storm', () => {
     assert.equal(morning.last('battery'), 'release');
   });
 
-  test('keeps the charge until sunrise at all hours while the location of the site is not known', async () => {
+  test('battery-reserve keeps the charge until sunrise at all hours while the location of the site is unknown', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 12));
     await site.start(code({ reserve: 10, morning: 40 }));
     await site.pass(60, () => site.measure('battery.soc', 40));
     assert.equal(site.last('battery'), 'hold');
   });
 
-  test('fills the battery in a storm and keeps it for hours after, over a restart', async () => {
+  test('battery-reserve fills the battery in a storm and keeps it for hours after, over a restart', async () => {
     const site = new SimulatedSite();
     const parameters = {
       storm: value('weather', 'wind'),
@@ -108,7 +108,7 @@ describe('the strategy battery-reserve for the morning and in a storm', () => {
     assert.equal(site.last('battery'), 'release');
   });
 
-  test('keeps the charge of a storm when the charge is unknown, and has no storm without a warning', async () => {
+  test('battery-reserve keeps the charge in a storm when it is unknown, and has no storm without a warning', async () => {
     const site = new SimulatedSite();
     const parameters = { storm: value('weather', 'warning'), charge: setpoint('battery', 'charge', 'power') };
     await site.start(code(parameters));
@@ -150,7 +150,7 @@ describe('the strategy peak-limit', () => {
     return means;
   }
 
-  test('keeps every quarter hour below the limit with the battery', async () => {
+  test('peak-limit keeps every quarter hour below the limit with the battery', async () => {
     const site = new SimulatedSite();
     let dischargeW = 0;
     site.onCommand = ({ name, arguments: given }) => {
@@ -165,7 +165,7 @@ describe('the strategy peak-limit', () => {
     assert.ok(site.changes('battery').includes('release'));
   });
 
-  test('switches loads off, the last first, when there is no battery, and on again when there is room', async () => {
+  test('peak-limit switches loads off, the last first, without a battery, and on again when there is room', async () => {
     const site = new SimulatedSite();
     const load = (name: string, powerW: number) => ({
       power_w: powerW,
@@ -186,7 +186,7 @@ describe('the strategy peak-limit', () => {
     assert.deepEqual([site.last('oven'), site.last('heater')], ['off', 'off']);
   });
 
-  test('counts what it did not see of a quarter hour as used up, and releases the battery in silence', async () => {
+  test('peak-limit counts the unseen part of a quarter hour as used up, and releases the battery in silence', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 8, 10));
     await site.start(code(battery));
     await site.pass(20, () => site.measure('meter', 14_000));
@@ -206,7 +206,7 @@ describe('the strategy export-limit', () => {
       ...more,
     });
 
-  test('the strategy export-limit lets no power out, follows the load, and falls back to what may be exported', async () => {
+  test('export-limit lets no power out, follows the load, and falls back to the permitted export', async () => {
     const site = new SimulatedSite();
     let limitW = 10_000;
     site.onCommand = ({ arguments: given }) => {
@@ -245,7 +245,7 @@ describe('the strategy generator', () => {
       ...more,
     });
 
-  test('starts and stops by the charge, runs for its minimum, and stops when the charge is unknown', async () => {
+  test('generator starts and stops by the charge, runs for its minimum, and stops when the charge is unknown', async () => {
     const site = new SimulatedSite();
     const soc = (percent: number) => (): void => site.measure('battery.soc', percent);
     await site.start(code());
@@ -263,7 +263,7 @@ describe('the strategy generator', () => {
     assert.equal(site.last('generator'), 'stop');
   });
 
-  test('keeps quiet hours unless the battery is nearly empty', async () => {
+  test('generator keeps quiet hours unless the battery is nearly empty', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 23));
     const soc = (percent: number) => (): void => site.measure('battery.soc', percent);
     await site.start(code({ quiet: { from: '22:00', to: '06:00' } }));
@@ -273,7 +273,7 @@ describe('the strategy generator', () => {
     assert.equal(site.last('generator'), 'start');
   });
 
-  test('gives up after three starts without power, and says so', async () => {
+  test('generator gives up after three starts without power, and says so', async () => {
     const site = new SimulatedSite();
     await site.start(code({ power: value('generator') }));
     await site.pass(
@@ -301,7 +301,7 @@ describe('the strategy heat-pump', () => {
       ...more,
     });
 
-  test('the strategy heat-pump goes up and down one state at a time, each for its minimum, and back to normal in silence', async () => {
+  test('heat-pump goes up and down one state at a time, each for its minimum, and back to normal in silence', async () => {
     const site = new SimulatedSite();
     const grid = (power: number) => (): void => site.measure('meter', power);
     await site.start(code());
@@ -322,7 +322,7 @@ describe('the strategy heat-pump', () => {
     assert.deepEqual(site.changes('pump'), ['normal', 'more', 'full', 'more', 'normal', 'more', 'normal']);
   });
 
-  test('blocks in the hours of the grid operator', async () => {
+  test('heat-pump blocks in the hours of the grid operator', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 10, 50));
     await site.start(code({ blocked: { from: '11:00', to: '12:00' } }));
     const grid = (): void => site.measure('meter', 100);

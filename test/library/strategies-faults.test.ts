@@ -106,7 +106,7 @@ const withOutputs = LIBRARY.filter(({ rule }) => rule.includes('new_output('));
 
 describe('a strategy of the library', () => {
   for (const strategy of withOutputs)
-    test(`a strategy of the library is safe within a minute of each fault, and goes on without a jump: ${strategy.id}`, async () => {
+    test(`the strategy ${strategy.id} is safe within a minute of each fault, and goes on without a jump`, async () => {
       const here = await busy(strategy);
       const { site, measure, script, before, safe } = here;
       const silent = SILENT[strategy.id];
@@ -183,7 +183,7 @@ describe('a strategy of the library', () => {
     });
 
   for (const strategy of LIBRARY.filter((one) => !withOutputs.includes(one)))
-    test(`runs nothing because of a fault: ${strategy.id}`, async () => {
+    test(`a fault makes ${strategy.id} run nothing`, async () => {
       const script = anyScript(strategy, commandOf);
       const site = new SimulatedSite();
       const values = anyValues([strategy], createRandom(2, 3), site.clock.wallMs());

@@ -153,13 +153,13 @@ describe('two strategies on one output', () => {
   ] as const) {
     const codes = codesFor(commandOf);
     for (const [index, pair] of pairsOf(codes).entries())
-      test(`agree about a ${what}: ${pair[0].id} and ${pair[1].id}`, async () => {
+      test(`two strategies on one output agree about a ${what}: ${pair[0].id} and ${pair[1].id}`, async () => {
         await run(codes, pair, index + 1);
       });
   }
 });
 
-test("five seconds after the grid operator's signal no command is above its limit, whatever the car wants", async () => {
+test("no command is above the limit five seconds after the grid operator's signal, whatever the car wants", async () => {
   const random = createRandom(5, 2);
   const site = new SimulatedSite();
   const charger = { stop: command('stop'), current: setpoint('set_current', 'current') };

@@ -25,7 +25,7 @@ describe('the strategy battery-by-price', () => {
   });
   const dearEvening = schedule((hour) => (hour < 2 ? 0.1 : hour < 17 ? 0.46 : 0.5));
 
-  test('charges in the cheapest hours, holds, and is released in the dear ones', async () => {
+  test('battery-by-price charges in the cheapest hours, holds, and is released in the dear ones', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code({ load_w: 1_000 }));
     const charged = (soc: number) => (): void => {
@@ -42,7 +42,7 @@ describe('the strategy battery-by-price', () => {
     assert.equal(site.last('battery'), 'hold', 'the reserve is never touched');
   });
 
-  test('says what it plans: charging in the cheap hours, holding, and discharging in the dear ones', async () => {
+  test('battery-by-price plans charging in the cheap hours, holding, and discharging in the dear ones', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     const dear = schedule((hour) => (hour >= 2 && hour < 4 ? 0.1 : hour >= 18 && hour < 21 ? 0.6 : 0.3));
     site.measure('market.prices', dear);
@@ -64,7 +64,7 @@ describe('the strategy battery-by-price', () => {
     );
   });
 
-  test('the strategy battery-by-price does not trade where losses and wear eat the difference', async () => {
+  test('battery-by-price does not trade where losses and wear eat the difference', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code({ efficiency: 80 }));
     const flat = schedule((hour) => (hour < 2 ? 0.28 : 0.3));
@@ -82,7 +82,7 @@ describe('the strategy battery-by-price', () => {
     );
   });
 
-  test('learns the load of the house, over restarts, and does not buy what it will not use', async () => {
+  test('battery-by-price learns the load of the house, over restarts, and does not buy what it will not use', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     const parameters = { load_w: 3_000, meter: value('meter'), battery_power: value('battery') };
     const day = (dayNumber: number) => ({ ...dearEvening, start: MIDNIGHT / 1_000 + dayNumber * 86_400 });
@@ -101,7 +101,7 @@ describe('the strategy battery-by-price', () => {
     assert.notEqual(site.last('battery'), 'charge 3000', 'a charge of a half is enough for 40 W');
   });
 
-  test('buys for a grey day and not for a bright one when it has a forecast, and by the last days without it', async () => {
+  test('battery-by-price buys for a grey day and not for a bright one with a forecast, and by the last days without', async () => {
     const cheapNight = schedule((hour) => (hour < 1 ? 0.2 : 0.4));
     const sun = (watts: number) => schedule((hour) => (hour >= 7 && hour < 18 ? watts : 0));
     const isBuying = async (more: Parameters<typeof scriptOf>[1], forecast?: object): Promise<boolean> => {
@@ -121,7 +121,7 @@ describe('the strategy battery-by-price', () => {
     assert.ok(await isBuying({ forecast }), 'without a forecast the load counts');
   });
 
-  test('corrects a forecast that is too bright every day', async () => {
+  test('battery-by-price corrects a forecast that is too bright every day', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     const parameters = {
       load_w: 500,
@@ -147,7 +147,7 @@ describe('the strategy battery-by-price', () => {
     assert.equal(site.last('battery'), 'charge 3000', 'the forecast brought nothing the day before');
   });
 
-  test('releases the battery when the charge is silent or the prices end', async () => {
+  test('battery-by-price releases the battery when the charge is silent or the prices end', async () => {
     const site = new SimulatedSite(MIDNIGHT);
     await site.start(code());
     const low = (): void => site.measure('battery.soc', 20);
@@ -186,7 +186,7 @@ describe('the strategy electrolyser', () => {
       };
   }
 
-  test('rises in a ramp, follows the surplus down at once, and waits in standby before it goes off', async () => {
+  test('electrolyser rises in a ramp, follows the surplus down at once, and waits in standby before it goes off', async () => {
     const site = new SimulatedSite();
     const surplus = plant(site);
     await site.start(code({ ramp_w: 600 }));
@@ -211,7 +211,7 @@ describe('the strategy electrolyser', () => {
     assert.equal(site.last('stack'), 'stop');
   });
 
-  test('stops at once when the tank is full, goes on well below, and stops in silence', async () => {
+  test('electrolyser stops at once when the tank is full, restarts well below, and stops in silence', async () => {
     const site = new SimulatedSite();
     const surplus = plant(site);
     await site.start(code());
@@ -240,7 +240,7 @@ describe('the strategy battery-health', () => {
     site.measure('battery.temperature', celsius);
   };
 
-  test('stops at the top of ordinary days, and lets the battery get full when that is due', async () => {
+  test('battery-health stops below full on ordinary days, and lets the battery get full when that is due', async () => {
     const site = new SimulatedSite();
     await site.start(code({ full_days: 1 }));
     await site.pass(60, at(site, 60, 20));
@@ -259,7 +259,7 @@ describe('the strategy battery-health', () => {
     assert.equal(site.last('battery'), 'limit_charge 0', 'it was full');
   });
 
-  test('charges slowly in the cold and not at all in frost, and slowly in silence', async () => {
+  test('battery-health charges slowly in the cold, not at all in frost, and slowly in silence', async () => {
     const site = new SimulatedSite();
     await site.start(code());
     await site.pass(60, at(site, 50, 8));
@@ -285,7 +285,7 @@ describe('the strategy grid-signal', () => {
       ...more,
     });
 
-  test('limits within five seconds of the signal, as long as it lasts, and logs both ends', async () => {
+  test('grid-signal limits within five seconds of the signal, as long as it lasts, and logs both ends', async () => {
     const site = new SimulatedSite();
     await site.start(code());
     await site.pass(60, () => site.measure('contact.closed', 0));
@@ -302,7 +302,7 @@ describe('the strategy grid-signal', () => {
     );
   });
 
-  test('keeps the limit when the signal is silent, and reads a contact that opens', async () => {
+  test('grid-signal keeps the limit when the signal is silent, and reads a contact that opens', async () => {
     const site = new SimulatedSite();
     await site.start(code({ limited_while: 'off' }));
     await site.pass(60, () => site.measure('contact.closed', 1));

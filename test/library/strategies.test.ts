@@ -28,7 +28,7 @@ describe('the library of strategies', () => {
       );
     });
 
-  test('shares at most 130 lines between all scripts', () => {
+  test('the scripts of the library share at most 130 lines', () => {
     assert.ok(textOf('shared.lua').split('\n').length <= 130);
   });
 });
@@ -43,7 +43,7 @@ describe('the strategy limit', () => {
       action: action('fan', 'on'),
     });
 
-  test('runs its command once, when the value has been beyond the limit for long enough', async () => {
+  test('limit runs its command once, when the value has been beyond the limit for long enough', async () => {
     const site = new SimulatedSite();
     await site.start(code('above'));
     await site.pass(50, () => site.measure('tank.temperature', 51));
@@ -60,7 +60,7 @@ describe('the strategy limit', () => {
     assert.equal(site.commands.length, 2);
   });
 
-  test('tries again when the device refuses', async () => {
+  test('limit tries again when the device refuses', async () => {
     const site = new SimulatedSite();
     site.rejected.add('fan');
     await site.start(code('below'));
@@ -73,7 +73,7 @@ describe('the strategy limit', () => {
 });
 
 describe('the strategy daily', () => {
-  test('runs its command on the chosen days, and later when the device was offline', async () => {
+  test('daily runs its command on the chosen days, and later when the device was offline', async () => {
     // A Sunday.
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 21, 59));
     const parameters = { at: '22:00', days: ['monday', 'tuesday'], action: action('boiler', 'off') };
@@ -109,7 +109,7 @@ describe('the strategy surplus-loads', () => {
     site.measure('meter', 300 + used - pvW);
   };
 
-  test('switches on by priority, keeps minimum times, and sheds in reverse order', async () => {
+  test('surplus-loads switches on by priority, keeps minimum times, and sheds in reverse order', async () => {
     const site = new SimulatedSite();
     await site.start(code());
     await site.pass(100, sun(site, 3_000));
@@ -128,7 +128,7 @@ describe('the strategy surplus-loads', () => {
     assert.deepEqual(site.changes('pump'), ['off', 'on', 'off']);
   });
 
-  test('switches everything off within a minute of silence, and does not jump after a restart', async () => {
+  test('surplus-loads switches everything off within a minute of silence, and does not jump after a restart', async () => {
     const site = new SimulatedSite();
     await site.start(code());
     await site.pass(600, sun(site, 5_000));
@@ -148,7 +148,7 @@ describe('the strategy surplus-loads', () => {
     assert.deepEqual([gone.last('boiler'), gone.last('pump')], ['off', 'off'], 'silent from the start');
   });
 
-  test('leaves the sun to the battery until it is charged enough', async () => {
+  test('surplus-loads leaves the sun to the battery until it is charged enough', async () => {
     const site = new SimulatedSite();
     await site.start(code({ battery_soc: value('battery', 'soc'), battery_from: 80 }));
     const charged = (soc: number) => (): void => {
@@ -191,7 +191,7 @@ describe('the strategy surplus-charging', () => {
     };
   }
 
-  test('starts after a while, follows the sun, and stops after a while below the smallest current', async () => {
+  test('surplus-charging starts after a while, follows the sun, and stops after a while below the smallest current', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code());
@@ -220,7 +220,7 @@ describe('the strategy surplus-charging', () => {
     );
   });
 
-  test('answers a sample at once, and never sends two currents within the pause of the device', async () => {
+  test('surplus-charging reacts to a sample at once, and never sends two currents within the pause of the device', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code({ interval_s: 10 }));
@@ -234,7 +234,7 @@ describe('the strategy surplus-charging', () => {
     assert.ok(Math.min(...pauses.slice(1)) >= 10, pauses.join(' '));
   });
 
-  test('starts no more often a day than it may', async () => {
+  test('surplus-charging starts no more often a day than allowed', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     const quick = { start_hold_s: 0, stop_hold_s: 0, min_on_min: 0, min_off_min: 0, starts: 3 };
@@ -256,7 +256,7 @@ describe('the strategy surplus-charging', () => {
     assert.equal(starts(), 4, 'the next day begins anew');
   });
 
-  test('counts the return of a car as a start, and does not wait for it when no start is left', async () => {
+  test('surplus-charging counts the return of a car as a start, and does not wait for it when no start is left', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code({ starts: 2, stop_hold_s: 60 }));
@@ -274,7 +274,7 @@ describe('the strategy surplus-charging', () => {
     assert.equal(site.last('charger'), 'stop');
   });
 
-  test('stops within a minute when a value is missing', async () => {
+  test('surplus-charging stops within a minute when a value is missing', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code());
@@ -283,7 +283,7 @@ describe('the strategy surplus-charging', () => {
     assert.equal(site.last('charger'), 'stop');
   });
 
-  test('the strategy surplus-charging goes on with the same current after a restart', async () => {
+  test('surplus-charging goes on with the same current after a restart', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(code());
@@ -293,7 +293,7 @@ describe('the strategy surplus-charging', () => {
     assert.deepEqual(site.changes('charger'), ['stop', 'set_current 7']);
   });
 
-  test('leaves the sun to the battery below the set charge, and takes its charging power above', async () => {
+  test('surplus-charging leaves the sun to the battery below the set charge, and takes its charging power above', async () => {
     const site = new SimulatedSite();
     const sun = house(site);
     await site.start(
@@ -307,7 +307,7 @@ describe('the strategy surplus-charging', () => {
     assert.equal(site.last('charger'), 'stop', 'the battery never feeds the car');
   });
 
-  test('switches between one and three phases without current, and waits between two switches', async () => {
+  test('surplus-charging switches between one and three phases without current, and waits between two switches', async () => {
     const site = new SimulatedSite();
     let phases = 3;
     let currentA = 0;
@@ -347,7 +347,7 @@ describe('the strategy surplus-charging', () => {
     assert.deepEqual(site.commands.slice(before), [], 'a restart sends nothing');
   });
 
-  test('charges the least energy in time, as late as possible, and only what the sun did not bring', async () => {
+  test('surplus-charging charges the least energy in time, as late as possible, and only what the sun did not bring', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 22));
     const sun = house(site);
     let chargedKwh = 0;

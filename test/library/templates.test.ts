@@ -123,7 +123,7 @@ describe('a template of the library', () => {
   };
 
   for (const [index, { id, image }] of trials.entries())
-    test(`${id} gives the expected values of "${image.name}"`, async () => {
+    test(`the template ${id} gives the expected values of "${image.name}"`, async () => {
       const trial = await start(index);
       const wanted = Object.entries(image.expect ?? {}).filter(([, value]) => value !== null);
       // What has not come by then is named below.
@@ -187,7 +187,7 @@ test('every template has an image, and every image a template', () => {
 });
 
 for (const id of templateIds)
-  test(`${id} compiles to a blueprint without a problem, whatever its parameters`, () => {
+  test(`the template ${id} compiles to a blueprint without a problem, whatever its parameters`, () => {
     const parameters = parseTemplate(templateText(id)).template?.parameters ?? {};
     const choices = Object.entries(parameters).flatMap(([name, { choices: all }]) =>
       Object.keys(all).map((choice) => ({ [name]: choice })),

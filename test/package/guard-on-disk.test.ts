@@ -12,7 +12,7 @@ describe('a disk with the versions that is read-only', () => {
     ['trying B A 1', 'B', 'B'],
     [`trying B A ${STARTS_MAX}`, 'B', 'B'],
   ] as const)
-    test(`keeps no version from running, and its state stays: ${trial ?? 'no trial'}, ${before} ran last`, (t) => {
+    test(`a read-only disk with the versions does not stop a version: ${trial ?? 'no trial'}, ${before} ran last`, (t) => {
       const box = announced(t);
       box.guard(['start']);
       box.run(before);
@@ -51,20 +51,24 @@ describe('a return that was begun before the disk with the versions became read-
   }
 
   for (const phase of phases)
-    test(`is finished at each boot, and the version before runs with its state: ${phase}`, { skip }, (t) => {
-      const box = begun(t, phase);
-      for (let boot = 0; boot < 2; boot++) {
-        assert.deepEqual(box.startsOnReadOnlyDisk(2).ran, ['A', 'A']);
+    test(
+      `a return begun before the disk became read-only is finished at each boot, with the state of that version: ${phase}`,
+      { skip },
+      (t) => {
+        const box = begun(t, phase);
+        for (let boot = 0; boot < 2; boot++) {
+          assert.deepEqual(box.startsOnReadOnlyDisk(2).ran, ['A', 'A']);
+          assertStateIsBack(box);
+        }
+        // The disk is well again.
+        assert.equal(box.guard(['start']).status, 0);
+        assert.deepEqual([box.runs, box.trial], ['A', undefined]);
         assertStateIsBack(box);
-      }
-      // The disk is well again.
-      assert.equal(box.guard(['start']).status, 0);
-      assert.deepEqual([box.runs, box.trial], ['A', undefined]);
-      assertStateIsBack(box);
-    });
+      },
+    );
 
   test(
-    'a return that was begun before the disk with the versions became read-only is finished after a cut of power at any step of it',
+    'a return begun before the disk became read-only is finished after a power cut at any step of it',
     { skip },
     (t) => {
       const before = begun(t, 'returning');
@@ -83,7 +87,7 @@ describe('a return that was begun before the disk with the versions became read-
 });
 
 describe('a note of a trial that cannot be read', () => {
-  test('keeps no version from running', (t) => {
+  test('an unreadable note of a trial does not stop a version', (t) => {
     const box = announced(t);
     box.guard(['start']);
     box.setTrial('');
@@ -94,7 +98,7 @@ describe('a note of a trial that cannot be read', () => {
 });
 
 describe('an older version that a failing disk does not let go', () => {
-  test('an older version that a failing disk does not let go is not in the way of a newer one', (t) => {
+  test('an older version that a failing disk cannot remove does not block a newer one', (t) => {
     const box = announced(t);
     box.version('old');
     box.keepVersion('old');

@@ -37,14 +37,14 @@ function assertIsBack(box: Box): void {
 }
 
 describe('a version that is installed', () => {
-  test('runs at once when there is none before it', (t) => {
+  test('an installed version runs at once when there is none before it', (t) => {
     const box = new Box(t);
     box.version('A');
     box.guard(['begin', 'A']);
     assert.deepEqual([box.runs, box.trial], ['A', undefined]);
   });
 
-  test('a version that is installed does not run before the state is copied, and its copy is whole', (t) => {
+  test('an installed version runs only after the state is copied, and its copy is whole', (t) => {
     const box = announced(t);
     assert.deepEqual([box.runs, box.trial], ['A', 'announced B A 0']);
     box.guard(['start']);
@@ -54,7 +54,7 @@ describe('a version that is installed', () => {
     assert.equal(box.has('before-upgrade/history.db'), false);
   });
 
-  test('a version that is installed is not started when the state cannot be copied', (t) => {
+  test('an installed version is not started when the state cannot be copied', (t) => {
     const box = announced(t);
     box.fillDisk();
     assert.match(box.guard(['start']).output, /Version B was not started.*free room.*A runs/);
@@ -64,7 +64,7 @@ describe('a version that is installed', () => {
     assert.equal(box.failure, 'B no_copy -');
   });
 
-  test('takes no copy of what was set aside, and leaves it where it lies', (t) => {
+  test('the copy of the state leaves out what was set aside, and leaves it where it lies', (t) => {
     const box = announced(t, 2);
     const asides = [
       'before-restore-5/history.db',
@@ -82,7 +82,7 @@ describe('a version that is installed', () => {
     for (const path of asides) assert.equal(box.read(path), 'set aside');
   });
 
-  test('a version that is installed is announced again after another one on trial, which keeps the copy of the last good state', (t) => {
+  test('an installed version replaces another one on trial, and keeps the copy of the last good state', (t) => {
     const box = announced(t);
     box.guard(['start']);
     box.store('B');
@@ -95,7 +95,7 @@ describe('a version that is installed', () => {
     assert.equal(box.runs, 'A');
   });
 
-  test('leaves the one before and itself, and nothing older', (t) => {
+  test('an installed version keeps the one before and itself, and nothing older', (t) => {
     const box = announced(t);
     box.version('old');
     box.guard(['begin', 'B']);
@@ -104,14 +104,14 @@ describe('a version that is installed', () => {
 });
 
 describe('a disk without room for anything new', () => {
-  test('keeps no version from running: the one before, when the state cannot be copied', (t) => {
+  test('the version before runs on a full disk when the state cannot be copied', (t) => {
     const box = announced(t);
     box.fillState();
     assert.equal(box.guard(['start']).status, 0);
     assert.deepEqual([box.runs, box.trial, box.read('state.db')], ['A', undefined, 'state of A']);
   });
 
-  test('keeps no version from running: the one before, when the trial cannot be noted', (t) => {
+  test('the version before runs on a full disk when the trial cannot be noted', (t) => {
     const box = announced(t);
     box.guard(['start']);
     box.run('A');
@@ -122,7 +122,7 @@ describe('a disk without room for anything new', () => {
     assert.deepEqual([box.runs, box.trial], ['A', undefined]);
   });
 
-  test('a disk without room for anything new lets a trial go on and count its starts, and the version before come back with its state', (t) => {
+  test('a full disk lets a trial go on and count its starts, and the version before return with its state', (t) => {
     const box = announced(t);
     assert.equal(box.guard(['start']).status, 0);
     box.store('B');
@@ -142,7 +142,7 @@ describe('a service that ends again and again', () => {
   const row = (box: Box, first: number, last: number, ...properties: string[]): number[] =>
     Array.from({ length: last - first + 1 }, (_, index) => box.startsAfter(first + index, ...properties));
 
-  test('a service that ends again and again is started after pauses that grow to five minutes, where the service manager has no such', (t) => {
+  test('a service that ends repeatedly is started after pauses growing to five minutes, where the service manager has none', (t) => {
     const box = announced(t);
     box.run('A');
     box.confirm('A');
@@ -150,7 +150,7 @@ describe('a service that ends again and again', () => {
     assert.deepEqual(row(box, 0, 11), [0, 0, 2, 6, 14, 30, 62, 126, 254, 298, 298, 298]);
   });
 
-  test('a service that ends again and again is started at once by hand, and after a boot, and then begins with short pauses again', (t) => {
+  test('a service that ends repeatedly is started at once by hand and after a boot, and then with short pauses again', (t) => {
     const box = announced(t);
     row(box, 0, 8);
     assert.deepEqual(row(box, 0, 3), [0, 0, 2, 6]);
@@ -158,7 +158,7 @@ describe('a service that ends again and again', () => {
     assert.deepEqual(row(box, 0, 2), [0, 0, 2]);
   });
 
-  test('begins with short pauses again once it has run for ten minutes', (t) => {
+  test('a service that has run for ten minutes is started with short pauses again', (t) => {
     const box = announced(t);
     row(box, 0, 8);
     box.ranFor(500);
@@ -167,7 +167,7 @@ describe('a service that ends again and again', () => {
     assert.deepEqual(row(box, 10, 12), [0, 0, 2]);
   });
 
-  test('waits for the service manager alone where that has growing pauses', (t) => {
+  test('a service manager with growing pauses is the only one to wait', (t) => {
     const box = announced(t);
     assert.deepEqual(row(box, 7, 9, 'RestartSteps=8'), [0, 0, 0]);
   });
@@ -204,7 +204,7 @@ describe('a version that failed', () => {
     assert.equal(box.read('failed-upgrade/history.db'), 'history of B');
   });
 
-  test('leaves no way further back: the state of the version before that one is gone with its copy', (t) => {
+  test('a version that failed leaves no older one to return to: that state is gone with its copy', (t) => {
     const box = announced(t);
     box.guard(['start']);
     box.store('B');
@@ -257,7 +257,7 @@ describe('a version that failed', () => {
       /cut off each time$/m,
     ],
   ] as const)
-    test(`tells ${title}, until the next one is installed`, (t) => {
+    test(`a version that failed ${title}, until the next one is installed`, (t) => {
       const box = failed(t);
       last(box);
       assert.match(box.guard(['start']).output, sentence);
@@ -270,14 +270,14 @@ describe('a version that failed', () => {
       assert.equal(box.failure, undefined);
     });
 
-  test('a version that failed comes back although why cannot be written down', (t) => {
+  test('a version that failed is replaced although the reason cannot be written', (t) => {
     const box = failed(t);
     box.blockFailure();
     box.guard(['start']);
     assertIsBack(box);
   });
 
-  test('a version that failed has only so many starts', (t) => {
+  test('a version that failed has a bounded number of starts', (t) => {
     const box = announced(t);
     for (let start = 1; start <= STARTS_MAX; start += 1) {
       box.guard(['start']);
@@ -321,7 +321,7 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
     assert.ok(cutAt > 15);
   });
 
-  test('again and again: always one version, with its own state', (t) => {
+  test('repeated power cuts leave always one version, with its own state', (t) => {
     const [same, other] = [announced(t, 1), announced(t, 2)];
     const first = randomInt(2 ** 30);
     t.diagnostic(`seeds from ${first} on`);

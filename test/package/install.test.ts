@@ -74,7 +74,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.1.0');
   });
 
-  test('brings version and state back when the new one fails after its migration', () => {
+  test('the package on a board restores version and state when the new one fails after its migration', () => {
     const before = schema();
     const said = install('0.2.0');
     assert.match(said, /Version 0\.2\.0-changed failed; 0\.1\.0-\w+ runs again/);
@@ -107,7 +107,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.3.0');
   });
 
-  test('finishes a return although the disk with the versions has become read-only meanwhile', async () => {
+  test('the package on a board finishes a return although the disk with the versions has become read-only', async () => {
     const versions = '/var/lib/energy-gateway-versions';
     const migrated = schema();
     board.must('systemctl stop energy-gateway');
@@ -135,13 +135,13 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.3.0');
   });
 
-  test('the package on a board goes back to the newer one when an older one finds its database', () => {
+  test('the package on a board returns to the newer version when an older one finds its database', () => {
     const said = install('0.1.0');
     assert.match(said, /0\.3\.0-changed runs again.*Why: It refused to run: .*newer version/);
     assert.equal(version(), '0.3.0');
   });
 
-  test('keeps data and options when it is removed, and goes on when it is installed again', () => {
+  test('the package on a board keeps data and options when it is removed, and goes on when it is installed again', () => {
     board.must('dpkg -r energy-gateway </dev/null');
     assert.notEqual(board.run(READY).status, 0);
     assert.equal(board.run('test -e /usr/lib/energy-gateway').status, 1);
@@ -150,7 +150,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(board.must('energy-gateway list-tokens'), /before/);
   });
 
-  test('stops once and says what to do when an older version alone finds a newer database', () => {
+  test('an older version alone stops once at a newer database, and says what to do', () => {
     board.must('dpkg -r energy-gateway </dev/null');
     const said = install('0.1.0');
     assert.match(said, /The service does not run/);
@@ -158,13 +158,13 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(board.must('systemctl show energy-gateway -p NRestarts'), /NRestarts=0/);
   });
 
-  test('leaves neither options nor data when it is purged and told so', () => {
+  test('the package on a board leaves neither options nor data when it is purged with that answer', () => {
     board.must('ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null');
     assert.equal(board.run('test -e /etc/energy-gateway').status, 1);
     assert.equal(board.run('test -e /var/lib/energy-gateway').status, 1);
   });
 
-  test('takes a newer version that is uploaded, and goes on with its state; others are refused', async () => {
+  test('the package on a board takes an uploaded newer version, goes on with its state, and refuses others', async () => {
     install('0.1.0');
     const token = board.must('energy-gateway create-token --role INSTALLER --name updates').trim();
     const call = (words: string): Called =>
@@ -200,7 +200,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.run('test -e /var/lib/energy-gateway/update/install.deb').status, 1);
   });
 
-  test('keeps the data when it is purged, unless it is told otherwise, and says how they go', () => {
+  test('the package on a board keeps the data when it is purged by default, and says how to remove them', () => {
     assert.match(
       board.must('dpkg -P energy-gateway </dev/null'),
       /stays in \/var\/lib\/energy-gateway\. To delete it: rm -r \/var\/lib\/energy-gateway$/m,

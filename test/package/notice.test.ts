@@ -124,7 +124,7 @@ describe('what others made', { skip: noDpkg }, () => {
     }
   }
 
-  test('what others made is in NOTICE and bill of materials of the gateway: all of its programs and of the console', async () => {
+  test('NOTICE and bill of materials of the gateway have every package of its programs and of the console', async () => {
     const programs = packagesOfPrograms(() => true);
     const ofConsole = await packagesOfConsole();
     assert.ok(programs.includes('node_modules/hono') && ofConsole.includes('node_modules/preact'));
@@ -136,13 +136,13 @@ describe('what others made', { skip: noDpkg }, () => {
     );
   });
 
-  test('what others made is in those of the module, which has nothing of the console', () => {
+  test('NOTICE and bill of materials of the module have nothing of the console', () => {
     const programs = packagesOfPrograms((path) => /^field-module\/(?:main|script-thread)\./.test(path));
     const copied = COPIED.module.map((name) => `node_modules/${name}`);
     assertNamesAll('module/usr/lib/energy-gateway-module', [...programs, ...copied], OTHERS.module);
   });
 
-  test('what others made is listed in the form of CycloneDX 1.6, each once and with the hash of what was fetched', () => {
+  test('the bill of materials has the form of CycloneDX 1.6, each package once with the hash of what was fetched', () => {
     const { bill } = texts('gateway/usr/lib/energy-gateway/package');
     assert.deepEqual([bill.bomFormat, bill.specVersion], ['CycloneDX', '1.6']);
     assert.deepEqual(bill.metadata.component, {
@@ -158,7 +158,7 @@ describe('what others made', { skip: noDpkg }, () => {
     assert.match(hono?.hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/);
   });
 
-  test('what others made is told of by the copyright file, and the list of bundles stays out', () => {
+  test('the copyright file names what others made, and the list of bundles stays out', () => {
     assert.match(
       read('gateway/usr/share/doc/energy-gateway/copyright'),
       /NOTICE below \/usr\/lib\/energy-gateway/,
@@ -185,12 +185,12 @@ describe('a package of npm', () => {
     return folder;
   }
 
-  test('without the text of a licence fails the build, by name', (t) => {
+  test('a package without the text of a licence fails the build, by name', (t) => {
     const folder = project(t, { 'package.json': '{ "name": "one", "version": "1.0.0", "license": "MIT" }' });
     assert.throws(() => npmPart(folder, 'node_modules/one'), /one comes without the text of its licence/);
   });
 
-  test('brings its notices along with its licence', (t) => {
+  test('a package brings its notices along with its licence', (t) => {
     const folder = project(t, {
       'package.json': '{ "name": "one", "version": "1.0.0", "license": "Apache-2.0" }',
       'LICENCE.md': 'the licence\n',
@@ -200,7 +200,7 @@ describe('a package of npm', () => {
     assert.equal(npmPart(folder, 'node_modules/one').text, 'the licence\n\nthe notice');
   });
 
-  test('shares a text with others of the same text, below the names of all', () => {
+  test('a package shares a licence text with others of the same text, below the names of all', () => {
     const part = { version: '1', license: 'MIT', text: 'the text', purl: 'pkg:npm/x@1' };
     const notice = noticeOf('It', [
       { ...part, name: 'one' },
@@ -210,7 +210,7 @@ describe('a package of npm', () => {
     assert.equal(notice.split('the text').length, 2);
   });
 
-  test('says its licence as an identifier, an expression, or where the text is', () => {
+  test('a package gives its licence as an identifier, an expression, or the place of the text', () => {
     const part = { name: 'one', version: '1', text: '', purl: 'pkg:npm/one@1' };
     const licensesOf = (license: string | undefined) =>
       (

@@ -54,7 +54,7 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('holds one processor, one driver and no sources, and is small enough', () => {
+  test('the package of the gateway holds one processor, one driver and no sources, and is small enough', () => {
     const paths = list.map(({ path }) => path);
     assert.deepEqual(
       paths.filter((path) => path.endsWith('.node')),
@@ -81,14 +81,14 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
     assert.ok(statSync(file).size < 60e6, `${statSync(file).size} bytes, packed with the least effort`);
   });
 
-  test('the package unpacks the script that decides before the unit that counts on it', () => {
+  test('the package unpacks the deciding script before the unit that needs it', () => {
     const paths = list.map(({ path }) => path);
     const script = paths.indexOf('/usr/lib/energy-gateway/guard');
     assert.ok(script >= 0);
     assert.ok(script < paths.indexOf('/usr/lib/systemd/system/energy-gateway.service'));
   });
 
-  test('names what it needs, and its options as a file of the owner', (t) => {
+  test('the package of the gateway names its dependencies, and its options as a file of the owner', (t) => {
     const field = (name: string) => execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' });
     for (const name of ['libstdc++6', 'libc6 (>= 2.34)', 'systemd'])
       assert.ok(field('Depends').includes(name), name);
@@ -110,7 +110,7 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
 });
 
 test(
-  'a package that is handed on is compressed by xz, and one that is installed at once quickly',
+  'a package for distribution is compressed by xz, and one for this machine quickly',
   { skip: noDpkg },
   (t) => {
     const root = join(temporaryFolder(t), 'root');
@@ -153,7 +153,7 @@ describe('the runtime in the package', () => {
     assert.throws(() => withLibrariesBeside(Buffer.alloc(64), '/nowhere'), /no room for a search path/);
   });
 
-  test('takes the library of its own folder before the one of the system', (t) => {
+  test('the runtime in the package takes the library of its own folder before the one of the system', (t) => {
     const folder = temporaryFolder(t);
     const program = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
     const changed = withLibrariesBeside(withoutSymbols(program), '/nowhere');
@@ -165,7 +165,7 @@ describe('the runtime in the package', () => {
     assert.equal(execFileSync(join(folder, 'node'), ['-p', '1 + 1'], { encoding: 'utf8', env: {} }), '2\n');
   });
 
-  test('takes the library of its folder where the loader does not know that folder', (t) => {
+  test('the runtime in the package takes the library of its folder where the loader does not know that folder', (t) => {
     const [folder, installed] = [temporaryFolder(t), temporaryFolder(t)];
     const program = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
     const changed = withLibrariesBeside(withoutSymbols(program), installed);

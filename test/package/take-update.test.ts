@@ -33,7 +33,7 @@ for (const [before, text] of [
   ['none before', '\n'],
   ['a longer one before', `2026-03-01T08:00:00Z not installed: ${'x'.repeat(500)}\n`],
 ] as const)
-  test(`says that a full disk takes no package, although it takes no new file for that either: ${before}`, (t) => {
+  test(`an update is refused on a full disk, although that takes no new note either: ${before}`, (t) => {
     const { state, outcomeFile, install, take, folder } = waiting(t);
     writeFileSync(outcomeFile, text);
     mkdirSync(join(state, 'update-outcome.new'));
@@ -46,7 +46,7 @@ for (const [before, text] of [
     assert.equal(existsSync(install), false);
   });
 
-test('waits before it ends without having taken the package away: its unit is started again at once', (t) => {
+test('a failed update waits before it ends: its unit is started again at once', (t) => {
   const { take, install, state } = waiting(t);
   const { status, stdout } = take(
     `rm() { case $* in *install.deb) return 1 ;; *) command rm "$@" ;; esac; }\nsleep() { echo "waits $1"; }`,

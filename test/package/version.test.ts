@@ -58,7 +58,7 @@ describe('the version of a build', () => {
       assert.ok(isNewer(one, versions[index] ?? ''), `${one} follows ${versions[index]}`);
   });
 
-  test('grows with each change that is not committed, also on a tagged commit', (t) => {
+  test('the version of a build grows with each uncommitted change, also on a tagged commit', (t) => {
     const { folder, git, commit, version } = sources(t);
     const hash = commit('2026-01-01T10:00:00Z');
     const file = join(folder, 'new file');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { abortCheck } from '../../scripts/checks/aborts/run.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 
-test('callers that go away at any moment of any operation leave nothing behind, and no line of an error', async (t) => {
+test('callers that go away at any moment of any operation leave nothing behind, and no error in the log', async (t) => {
   const clock = createSystemClock();
   t.after(() => clock.close());
   const report = await abortCheck({

@@ -9,7 +9,7 @@ import { admin, newHome } from './support.ts';
 const PASSWORD = 'correct horse';
 
 describe('local commands', () => {
-  test('local commands end in order when nobody reads their output, and say so where it is lost', async () => {
+  test('local commands end in order when their output is not read, and report the loss', async () => {
     const home = await newHome();
     const run = (output: number | 'pipe') =>
       spawnSync(process.execPath, [home.entries.admin, 'create-token'], {
@@ -37,7 +37,7 @@ describe('local commands', () => {
     }
   });
 
-  test('local commands take a password from a file of any editor, and none that nobody can type', async () => {
+  test('local commands take a password from a file of any editor, and none that cannot be typed', async () => {
     const home = await newHome();
     const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
     try {

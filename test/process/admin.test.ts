@@ -60,14 +60,14 @@ describe('a local command is refused', () => {
     [['revoke-token', 'unknown'], 1, 'There is no such token.'],
   ] as const;
 
-  test('naming in a sentence whatever is wrong with its words', () => {
+  test('a local command with wrong words is refused in a sentence that names them', () => {
     assert.deepEqual(
       adminLines(home, ...refusals.map(([words]) => [...words])),
       refusals.map(([, status, complaint]) => ({ status, stdout: '', stderr: `${complaint}\n` })),
     );
   });
 
-  test('a local command is refused when a pipe is in the place of a backup, which nobody waits for', () => {
+  test('a local command is refused when a pipe is in the place of a backup, and does not wait for it', () => {
     const pipe = join(home.folder, 'site.backup');
     execFileSync('mkfifo', [pipe]);
     const { status, stderr } = admin(home, 'restore', pipe);
@@ -87,7 +87,7 @@ describe('a local command is refused', () => {
     assert.match(stderr, /^The data folder \/proc\/energy-gateway cannot be used .*GATEWAY_DATA_DIR\.\n$/);
   });
 
-  test('a local command is refused when it waits for ready without a gateway, saying why', () => {
+  test('a local command that waits for ready fails without a gateway, with the reason', () => {
     const { status, stderr } = admin(home, 'ready');
     assert.equal(status, 1);
     assert.match(stderr, /^The gateway does not answer at http:.*: connect ECONNREFUSED 127\.0\.0\.1/);
@@ -116,7 +116,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('local commands before the first start do not get into each other’s way', async () => {
+  test('local commands before the first start do not disturb each other', async () => {
     const home = await newHome();
     try {
       const ends = await Promise.all(
@@ -135,7 +135,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('save a backup and put it in the place of what is on another box', async () => {
+  test('local commands save a backup and restore it on another box', async () => {
     const [home, other] = [await newHome(), await newHome()];
     const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
     const words = [file, '--password-file', passwordFile];
@@ -189,7 +189,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('restore a copy that sends nothing, and let it take the place of the original', async () => {
+  test('local commands restore a copy that sends nothing, and make it the original', async () => {
     const home = await newHome();
     const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
     const words = [file, '--password-file', passwordFile];
@@ -223,7 +223,7 @@ describe('local commands before the first start', () => {
   });
 
   test(
-    'local commands before the first start say how the site goes on here when it could not be moved elsewhere',
+    'local commands tell how the site continues here when it could not be moved',
     { skip: NO_ROOT },
     async () => {
       const home = await newHome();
@@ -246,7 +246,7 @@ describe('local commands before the first start', () => {
     },
   );
 
-  test('local commands list what was set aside, remove it, and refuse a name that is not there', async () => {
+  test('local commands list what was set aside, remove it, and refuse an unknown name', async () => {
     const home = await newHome();
     try {
       const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
@@ -273,7 +273,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('explain themselves with --help', async () => {
+  test('local commands explain themselves with --help', async () => {
     const home = await newHome();
     try {
       const lines = [[], ['--help'], ['create-token', '--help']];
@@ -299,7 +299,7 @@ const canRunAsNobody =
   }).status === 0;
 
 describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that all can read' }, () => {
-  test('a local command leaves nothing that the user of the gateway cannot read', async () => {
+  test('a local command run by root leaves nothing that the user of the gateway cannot read', async () => {
     const home = await newHome();
     try {
       const folder = home.environment['GATEWAY_DATA_DIR'] ?? '';
@@ -329,7 +329,7 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
 });
 
 describe('an update', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
-  test('an update from what is no file is refused in words that name nothing else', async () => {
+  test('an update from what is no file is refused in a sentence that names nothing else', async () => {
     const home = await newHome();
     try {
       const folder = admin(home, 'update', home.folder);
@@ -366,7 +366,7 @@ describe('a running gateway', () => {
   };
   const codeFile = (): string => join(home.environment['GATEWAY_DATA_DIR'] ?? '', 'claim-code');
 
-  test('takes a token that was made beside it at once, and refuses it once it is revoked', async () => {
+  test('a running gateway takes a token made by a local command at once, and refuses it once it is revoked', async () => {
     const [token = ''] = await createTokens(home, 'OWNER', 1);
     assert.equal(await status(token), 200);
     const row = admin(home, 'list-tokens').stdout.split('\n')[1] ?? '';
@@ -375,7 +375,7 @@ describe('a running gateway', () => {
     assert.equal(await status(token), 403);
   });
 
-  test('closes the streams of a token that was revoked beside it', async () => {
+  test('a running gateway closes the streams of a token revoked by a local command', async () => {
     const [token = ''] = await createTokens(home, 'READONLY', 1);
     const socket = new WebSocket(`${home.baseUrl.replace('http', 'ws')}/v3/devices?token=${token}`);
     const closed = new Promise<number>((resolve) => {
@@ -414,7 +414,7 @@ describe('a running gateway', () => {
     assert.deepEqual([await status(second.token), await status(kept)], [403, 403]);
   });
 
-  test('keeps the code it told until it is claimed, over a restart too', async () => {
+  test('a running gateway keeps the code it showed until it is claimed, over a restart too', async () => {
     const code = readFileSync(codeFile(), 'utf8');
     await gateway.end('SIGTERM');
     gateway = startGateway(home, clock);

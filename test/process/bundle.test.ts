@@ -47,7 +47,7 @@ describe('the production bundle', () => {
     }
   });
 
-  test('speaks to a broker by the client of the library, which is a package of the older module form', async (test) => {
+  test('the production bundle uses the MQTT client of the library, which is a CommonJS package', async (test) => {
     const broker = createServer().listen(0, '127.0.0.1');
     test.after(() => broker.close());
     await once(broker, 'listening');
@@ -62,7 +62,7 @@ describe('the production bundle', () => {
     assert.equal(packet[0], 0x10, 'CONNECT');
   });
 
-  test('gives a file the same default of a package of the older module form as the runtime does', async () => {
+  test('the production bundle gives a CommonJS package the same default export as the runtime does', async () => {
     const folder = join(home.folder, 'older');
     const write = (path: string, text: string): void => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -81,7 +81,7 @@ describe('the production bundle', () => {
     assert.deepEqual(await given('dist/entry.js'), await given('entry.ts'));
   });
 
-  test('the production bundle has nothing of files that a program does not use, and what one is loaded for', () => {
+  test('the production bundle contains nothing that a program does not use', () => {
     const sourcesOf = (name: string): string[] => {
       const map = readFileSync(join(home.folder, 'installed/dist', `${name}.js.map`), 'utf8');
       const { sources } = JSON.parse(map) as { sources: string[] };
@@ -99,7 +99,7 @@ describe('the production bundle', () => {
     assert.ok(sourcesOf('platform/sqlite/upkeep-thread').includes('src/platform/sqlite/native.ts'));
   });
 
-  test('starts without the sources, serves, takes a token of the local command, and ends on SIGTERM', async () => {
+  test('the production bundle starts without the sources, serves, takes a token of the local command, and ends on SIGTERM', async () => {
     const gateway = startGateway(home, clock);
     try {
       await gateway.healthy();

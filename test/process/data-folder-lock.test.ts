@@ -19,7 +19,7 @@ function filesOf(folder: string): Record<string, number> {
 }
 
 describe('a second gateway on a data folder', () => {
-  test('a second gateway on a data folder is to be tried again, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
+  test('a second gateway on a data folder fails for now, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
     const home = await temporaryHome(t);
     const dataDir = join(home.folder, 'data');
     const { gateway, call } = await startHealthy(t, home);
@@ -54,7 +54,7 @@ describe('a second gateway on a data folder', () => {
     assert.equal(readdirSync(dataDir).includes('gateway.lock.holder'), false);
   });
 
-  test('starts at once after the first one was killed, whoever stands in the file beside the lock', async (t) => {
+  test('a gateway starts at once after the first one was killed, whatever the file beside the lock says', async (t) => {
     const home = await usedHome(t);
     // They outlive the kill for a moment.
     const { gateway } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
@@ -67,7 +67,7 @@ describe('a second gateway on a data folder', () => {
     assert.equal((await again.call('GET', '/v3/site')).status, 200);
   });
 
-  test('names changes that may be lost when the logs of a killed one are gone, and none after a stop', async (t) => {
+  test('a gateway names changes that may be lost when the logs of a killed one are missing, and none after a stop', async (t) => {
     const home = await usedHome(t);
     const dataDir = join(home.folder, 'data');
     const lostFiles = () => {

@@ -24,7 +24,7 @@ interface Provisioned {
 }
 
 describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
-  test('serves IPv6 and IPv4, knows each address by its own name, and its own pages by one in brackets', async (t) => {
+  test('a gateway that listens on :: serves IPv6 and IPv4, each address by its own name, and its pages by one in brackets', async (t) => {
     const home = await usedHome(t);
     // The program beside it reaches the broker, and so does the local command that makes the token.
     const { call } = await startHealthy(t, home, { ...BOTH, ...WITH_CHILD_PROGRAMS });
@@ -94,7 +94,7 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
     assert.equal(await logout(base.replace('::1', '::2')), 403);
   });
 
-  test('prints addresses that can be opened', async (t) => {
+  test('a gateway that listens on :: prints addresses that can be opened', async (t) => {
     const home = await usedHome(t);
     await startHealthy(t, home, { ...BOTH, GATEWAY_LOG_FORMAT: 'text', GATEWAY_PUBLIC_HOST: 'fd00::7' });
     const printed = (): string => readFileSync(home.logFile, 'utf8');
@@ -109,7 +109,7 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
   });
 });
 
-test('an address that no network of the machine has is named with its option', async (t) => {
+test('a gateway names the option of an address that no network of the machine has', async (t) => {
   const home = await temporaryHome(t);
   const { code, stdout } = await runToEnd(home, { GATEWAY_MQTT_HOST: '192.0.2.7' });
   assert.equal(code, 1);

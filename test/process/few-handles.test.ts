@@ -22,7 +22,7 @@ after(async () => {
   for (const end of ends) await end();
 });
 
-test('without a handle for a thread or a file a call is 503 with words to act on, and leaves nothing behind', async () => {
+test('a call without a handle for a thread or a file is 503 with a remedy, and leaves nothing behind', async () => {
   const { gateway, tokens } = running;
   const ask = async (path: string, body: unknown): Promise<{ status: number; text: string }> => {
     const answer = await fetch(home.baseUrl + path, {
@@ -79,7 +79,7 @@ test('without a handle for a thread or a file a call is 503 with words to act on
   assert.doesNotMatch(readFileSync(home.logFile, 'utf8'), /"level":"(error|fatal)"/);
 });
 
-test('a rule whose script cannot be checked for want of a handle is neither stored nor changed', async (t) => {
+test('a rule whose script cannot be checked for lack of a handle is neither stored nor changed', async (t) => {
   const { gateway, call, tokens } = running;
   const path = '/v3/site/rule_engine/rules';
   const script = { runtime_version: 'V3', code: Buffer.from('return true').toString('base64') };
@@ -143,7 +143,7 @@ async function runUntilReady(
   return { code: isReady ? undefined : code, stdout };
 }
 
-test('a start that has too few says so, may be tried again, and loses nothing', async (t) => {
+test('a start with too few handles says so, may be tried again, and loses nothing', async (t) => {
   const own = await usedHome(t);
   let refused = 0;
   for (let handles = 24; handles <= 44; handles += 4) {

@@ -6,7 +6,7 @@ import { hasBundle } from '../../scripts/support/gateway-process.ts';
 import { isInstalled } from '../../scripts/checks/targets/programs.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 
-test('dashboard and alerts tell of every box what it has itself', async (t) => {
+test('dashboard and alerts show of every box what it reports itself', async (t) => {
   if (!FLEET_ENGINE.every(isInstalled)) {
     t.diagnostic('victoria-metrics is not installed (package victoria-metrics): not asked');
     return;

@@ -170,7 +170,7 @@ async function control({ call }: Running, number: number): Promise<string[]> {
 }
 
 test(
-  'a local command without room says what a person can do',
+  'a local command without disk space says what a person can do',
   { skip: !canMount && 'needs root' },
   async (t) => {
     const home = await homeOnDisk(t, 'size=64k');
@@ -185,7 +185,7 @@ test(
 );
 
 describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
-  test('a full disk does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
+  test('a full disk does not stop control, commands, logins and rules, not even after a kill and a start, and recovers', async (t) => {
     const home = await homeOnDisk(t);
     const environment = { ...ENVIRONMENT, ...WITH_CHILD_PROGRAMS };
     const first = await startHealthy(t, home, environment);
@@ -210,7 +210,7 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     assert.deepEqual(await control(third, 102), []);
   });
 
-  test('refuses telemetry instead of losing it, and takes it again within seconds of room', async (t) => {
+  test('a full disk refuses telemetry instead of losing it, and takes it again within seconds of room', async (t) => {
     const home = await homeOnDisk(t);
     const first = await startHealthy(t, home, { ...ENVIRONMENT, GATEWAY_HISTORY_MAX_MIB: '64' });
     await until(() => existsSync(join(home.folder, 'data', 'start.reserve')));

@@ -33,7 +33,7 @@ async function provision(
 }
 
 describe('the command for a site file', () => {
-  test('refuses a file with faults, and does nothing without a gateway that runs', async (t) => {
+  test('the command for a site file refuses faults, and does nothing without a running gateway', async (t) => {
     const home = await temporaryHome(t);
     const wrong = await provision(home, siteFile(t, 'users: [{name: anna}]'));
     assert.deepEqual([wrong.status, wrong.stdout], [64, '']);
@@ -47,7 +47,7 @@ describe('the command for a site file', () => {
     assert.equal(existsSync(home.environment['GATEWAY_DATA_DIR'] ?? ''), false);
   });
 
-  test('shows the difference, makes it, finds none, and tells how far it came when it is refused', async (t) => {
+  test('the command for a site file shows the difference, applies it, finds none afterwards, and reports how far it came', async (t) => {
     const home = await usedHome(t);
     const clock = createSystemClock();
     const gateway = startGateway(home, clock);
@@ -93,7 +93,7 @@ devices: [{slug: pump, name: Pump, type: LUA, blueprint: broken}]`,
   });
 });
 
-test('the first start of the program applies a site file, with the secrets of its environment', async (t) => {
+test('the first start applies a site file, with the secrets of its environment', async (t) => {
   const made = await temporaryHome(t);
   const path = siteFile(t, FILE.replace('OWNER', 'INSTALLER'));
   const home = { ...made, environment: { ...made.environment, ...SECRETS, GATEWAY_PROVISION_FILE: path } };

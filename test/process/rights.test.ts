@@ -8,7 +8,7 @@ import { programOf } from '../../scripts/support/gateway-process.ts';
 import { until } from '../support/until.ts';
 import { type Running, startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
-test('the rule sandbox runs with an option for every right, with these options nobody reads state.db or keys, and it is ended before the gateway when memory is out', async (t) => {
+test('the rule sandbox runs with an option for every right, cannot read state.db or keys, and is ended before the gateway when memory is exhausted', async (t) => {
   const home = await usedHome(t);
   const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
   await startRule(call);

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 describe('SIGTERM ends the gateway within 10 s and with 0', () => {
-  test('while clients hold connections, wait for answers and do not read, and when nothing is going on', async (t) => {
+  test('SIGTERM ends the gateway within 10 s and with 0 while clients are connected, wait or do not read', async (t) => {
     const home = await usedHome(t);
     const { gateway, call, tokens } = await startHealthy(t, home);
     const { body } = await call('POST', '/v3/provisioning/standalone', { name: 'Deaf', protocol: 'MQTT' });
@@ -67,7 +67,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     assert.ok(idle.tookMs < 10_000, `${idle.tookMs} ms`);
   });
 
-  test('SIGTERM ends the gateway within 10 s and with 0 while its child programs stand still, and none of them is left', async (t) => {
+  test('SIGTERM ends the gateway within 10 s and with 0 while its child programs are stopped, and leaves none of them', async (t) => {
     const home = await usedHome(t);
     const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const code = Buffer.from('scheduler.add(1000, print)').toString('base64');

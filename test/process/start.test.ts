@@ -88,7 +88,7 @@ describe('the gateway does not start', () => {
     again.close();
   });
 
-  test('the gateway does not start on a damaged state.db without a copy: it names file and remedy, and what is precious is never begun anew', async (t) => {
+  test('the gateway does not start on a damaged state.db without a copy: it names file and remedy, and begins no new state', async (t) => {
     const home = await usedHome(t);
     const path = join(dataDirOf(home), 'state.db');
     rmSync(join(dataDirOf(home), 'backups'), { recursive: true });
@@ -124,7 +124,7 @@ const putInPlace = (path: string, put: (path: string) => void): void => {
 
 describe('something else in the place of a file', () => {
   for (const [kind, put] of OBSTACLES) {
-    test(`something else in the place of a file ends the start where nothing goes without it: ${kind}`, async (t) => {
+    test(`something else in the place of a required file ends the start: ${kind}`, async (t) => {
       const home = await usedHome(t);
       for (const name of ['gateway.lock', 'state.db']) {
         const path = join(dataDirOf(home), name);
@@ -145,7 +145,7 @@ describe('something else in the place of a file', () => {
       assert.deepEqual([code, stderr.includes(`${file} is a ${kind} where a file is expected`)], [78, true]);
     });
 
-    test(`something else in the place of a file is named and waited for nowhere else: ${kind}`, async (t) => {
+    test(`something else in the place of any other file is named, and not waited for: ${kind}`, async (t) => {
       const home = await usedHome(t);
       const { folder } = home;
       const data = dataDirOf(home);

@@ -15,7 +15,8 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     { id: 7, state: 'completed' },
     { id: 'a', state: 1 },
   ])
-    test(`refuses ${JSON.stringify(body)}`, () => assert.equal(decode(body), undefined));
+    test(`decodeCommandResponse refuses ${JSON.stringify(body)}`, () =>
+      assert.equal(decode(body), undefined));
 
   const states: [word: string, state: string][] = [
     ['started', 'STARTED'],
@@ -27,12 +28,12 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     ['error', 'ERROR'],
   ];
   for (const [word, state] of states)
-    test(`reads "${word}" in any case as ${state}`, () => {
+    test(`decodeCommandResponse reads "${word}" in any case as ${state}`, () => {
       assert.equal(decode({ id: 'a', state: word })?.state, state);
       assert.equal(decode({ id: 'a', state: word.toUpperCase() })?.state, state);
     });
 
-  test('takes any other word for progress and keeps it in the payload', () => {
+  test('decodeCommandResponse takes any other word for progress and keeps it in the payload', () => {
     const response = decode({ id: 'a', state: 'Warming', payload: { step: 2, state: 'x' } });
     assert.equal(response?.state, 'IN_PROGRESS');
     assert.deepEqual(response?.payload, { step: 2, state: 'Warming' });
@@ -48,13 +49,13 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     [[1, 'a'], { message: '[1,"a"]' }],
   ];
   for (const [payload, read] of payloads)
-    test(`makes an object of the payload ${JSON.stringify(payload) ?? 'absent'}`, () => {
+    test(`decodeCommandResponse makes an object of the payload ${JSON.stringify(payload) ?? 'absent'}`, () => {
       const response = decode({ id: 'a', state: 'completed', payload });
       assert.deepEqual(response?.payload, read);
       assert.deepEqual(JSON.parse(response?.payloadText ?? ''), read);
     });
 
-  test('keeps whole numbers beyond 2^53 with all their digits', () => {
+  test('decodeCommandResponse keeps whole numbers beyond 2^53 with all their digits', () => {
     const large = 2n ** 63n - 1n;
     const { payload, payloadText } =
       decode({ id: 'a', state: 'completed', payload: { result: large, list: [-large] } }) ?? assert.fail();
@@ -64,7 +65,7 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
       assert.equal(decode({ id: 'a', state: 'error', payload: given })?.payload.message, String(large));
   });
 
-  test('shows numbers that JSON would change silently as texts', () => {
+  test('decodeCommandResponse shows numbers that JSON would change silently as texts', () => {
     const payload = { a: Infinity, list: [2n ** 63n, 1], b: 2.5 };
     const response = decode({ id: 'a', state: 'completed', payload });
     assert.equal(response?.payloadText, '{"a":"Infinity","list":["9223372036854775808",1],"b":2.5}');
@@ -81,13 +82,13 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     ['bad', 'bad'],
   ];
   for (const [payload, message] of errors)
-    test(`finds the message of the error ${JSON.stringify(payload)}`, () => {
+    test(`decodeCommandResponse finds the message of the error ${JSON.stringify(payload)}`, () => {
       const response = decode({ id: 'a', state: 'error', payload });
       assert.equal(response?.payload.message, message);
       if (typeof payload === 'object') assert.deepEqual(response?.payload, { ...payload, message });
     });
 
-  test('leaves out a payload over the limit but keeps state and message', () => {
+  test('decodeCommandResponse leaves out a payload over the limit but keeps state and message', () => {
     const response = decode(
       { id: 'a', state: 'error', payload: { message: 'why', blob: 'x'.repeat(200) } },
       100,
@@ -102,20 +103,20 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     });
   });
 
-  test('keeps a payload of exactly the limit', () => {
+  test('decodeCommandResponse keeps a payload of exactly the limit', () => {
     const payload = { blob: 'x'.repeat(89) };
     assert.equal(JSON.stringify(payload).length, 100);
     assert.deepEqual(decode({ id: 'a', state: 'completed', payload }, 100)?.payload, payload);
   });
 
-  test('takes __proto__ for a plain name', () => {
+  test('decodeCommandResponse takes __proto__ for a plain name', () => {
     const payload = JSON.parse('{"__proto__": {"polluted": true}}') as unknown;
     const response = decode({ id: 'a', state: 'error', payload });
     assert.ok(response?.payloadText.includes('"__proto__":{"polluted":true}'));
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   });
 
-  test('returns an object, and a text for a failure, whatever arrives', () => {
+  test('decodeCommandResponse returns an object, and a text for a failure, whatever arrives', () => {
     holds(
       property(string(), jsonValue(), dictionary(string(), jsonValue()), (state, payload, rest) => {
         for (const word of [state, 'error']) {

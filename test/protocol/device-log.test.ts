@@ -8,9 +8,10 @@ const decode = (body: Record<string, unknown>, limitBytes = 16_384) => decodeDev
 
 describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
   for (const body of [{}, { message: null }, { message: 5 }, { message: ['a'] }])
-    test(`refuses ${JSON.stringify(body)}: it has no text`, () => assert.equal(decode(body), undefined));
+    test(`decodeDeviceLog refuses ${JSON.stringify(body)}: it has no text`, () =>
+      assert.equal(decode(body), undefined));
 
-  test('fills in what is missing', () => {
+  test('decodeDeviceLog fills in what is missing', () => {
     assert.deepEqual(decode({ message: '' }), {
       message: '',
       severity: 'info',
@@ -19,7 +20,7 @@ describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
     });
   });
 
-  test('reads what the public SDK sends', () => {
+  test('decodeDeviceLog reads what the public SDK sends', () => {
     assert.deepEqual(
       decode({ timestamp: 1_772_352_000, message: 'hot', severity: 'warning', persist: true }),
       {
@@ -39,11 +40,11 @@ describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
     [null, 'info'],
   ];
   for (const [severity, read] of severities)
-    test(`reads severity ${JSON.stringify(severity)} as ${read}`, () =>
+    test(`decodeDeviceLog reads severity ${JSON.stringify(severity)} as ${read}`, () =>
       assert.equal(decode({ message: 'x', severity })?.severity, read));
 
   for (const persist of ['true', 1, null, {}])
-    test(`takes persist ${JSON.stringify(persist)} for false`, () =>
+    test(`decodeDeviceLog takes persist ${JSON.stringify(persist)} for false`, () =>
       assert.equal(decode({ message: 'x', persist })?.persist, false));
 
   const times: [given: unknown, read: number | undefined][] = [
@@ -56,15 +57,15 @@ describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
     [1e300, undefined],
   ];
   for (const [timestamp, read] of times)
-    test(`reads timestamp ${JSON.stringify(timestamp)} as ${read}`, () =>
+    test(`decodeDeviceLog reads timestamp ${JSON.stringify(timestamp)} as ${read}`, () =>
       assert.equal(decode({ message: 'x', timestamp })?.deviceTimeS, read));
 
-  test('cuts a message at its limit on the border of a character', () => {
+  test('decodeDeviceLog cuts a message at its limit on the border of a character', () => {
     assert.equal(decode({ message: 'x'.repeat(16_385) })?.message.length, 16_384);
     assert.equal(decode({ message: 'aéé' }, 4)?.message, 'aé');
   });
 
-  test('returns a well-formed entry within its limit, whatever arrives', () => {
+  test('decodeDeviceLog returns a well-formed entry within its limit, whatever arrives', () => {
     holds(
       property(dictionary(string(), jsonValue()), string({ unit: CHARACTER }), (rest, message) => {
         const entry = decode({ ...rest, message }, 20);

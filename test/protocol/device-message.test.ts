@@ -39,13 +39,13 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
   ];
   for (const [payload, expected] of rows)
     for (const exact of [false, true])
-      test(`refuses ${payload.toString().slice(0, 24)}, ${exact ? 'exact' : 'rounded'}`, () => {
+      test(`decodeMessage refuses ${payload.toString().slice(0, 24)}, ${exact ? 'exact' : 'rounded'}`, () => {
         const { body, problem } = decode(payload, { exact });
         assert.equal(body, undefined);
         assert.match(problem ?? '', expected);
       });
 
-  test('makes half a surrogate pair what the disk makes of it, in values and keys of every level', () => {
+  test('decodeMessage replaces half a surrogate pair as the disk does, in values and keys of every level', () => {
     const { body } = decode(
       String.raw`{"a":["\ud800"],"b":{"k\udfff":"x\ud83d"},"c":"\ud83d\ude00","d":"\\ud800"}`,
     );
@@ -53,34 +53,34 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
     assert.equal(JSON.stringify(body), shown);
   });
 
-  test('takes what is just within the limits', () => {
+  test('decodeMessage takes what is just within the limits', () => {
     assert.equal(decode(`{"a":[${'1,'.repeat(997)}1]}`).problem, undefined);
     assert.equal(decode('{"ninechars":1}').problem, undefined);
     assert.equal(decode('{"a":[[1]]}').problem, undefined);
   });
 
-  test('takes an empty payload as an empty object where that is meant', () => {
+  test('decodeMessage takes an empty payload as an empty object where that is meant', () => {
     assert.deepEqual(Object.entries(decode('', { mayBeEmpty: true }).body ?? { a: 1 }), []);
   });
 
-  test('keeps integers beyond 2^53 when exact', () => {
+  test('decodeMessage keeps integers beyond 2^53 when exact', () => {
     const text = '{"a":9007199254740993,"b":1.5,"c":3}';
     assert.deepEqual({ ...decode(text, { exact: true }).body }, { a: 9_007_199_254_740_993n, b: 1.5, c: 3 });
     assert.deepEqual({ ...decode(text).body }, { a: 9_007_199_254_740_992, b: 1.5, c: 3 });
   });
 
-  test('leaves out what encoders write for numbers that are not finite, and names it', () => {
+  test('decodeMessage leaves out what encoders write for numbers that are not finite, and names it', () => {
     const { body, leftOut } = decode('{"a":NaN,"b":[inf,1,-inf],"c":{"d":-nan(ind),"e":2}}');
     assert.deepEqual({ ...body }, { b: [null, 1, null], c: { e: 2 } });
     assert.deepEqual(leftOut, ['a', 'b', 'b', 'c.d']);
   });
 
-  test('keeps the limits for what it repairs', () => {
+  test('decodeMessage keeps the limits for what it repairs', () => {
     assert.match(decode('{"a":[[[nan]]]}').problem ?? '', /has more than 3 levels/);
     assert.match(decode(`{"a":[${'nan,'.repeat(999)}]}`).problem ?? '', /has more than 1000 values/);
   });
 
-  test('replaces bytes that are no UTF-8 in the text they are in', () => {
+  test('decodeMessage replaces bytes that are no UTF-8 in the text they are in', () => {
     const latin1 = Buffer.from('{"a":"21 °C","b":2}', 'latin1');
     assert.deepEqual({ ...decode(latin1).body }, { a: '21 \ufffdC', b: 2 });
   });
@@ -91,7 +91,7 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
     assert.deepEqual(Object.keys(body ?? {}), ['__proto__', 'toString']);
   });
 
-  test('returns a body or a problem for any bytes, and never throws', () => {
+  test('decodeMessage returns a body or a problem for any bytes, and never throws', () => {
     holds(
       property(uint8Array({ maxLength: 64 }), (bytes) => {
         const { body, problem } = decode(Buffer.from(bytes), { exact: true });
@@ -100,7 +100,7 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
     );
   });
 
-  test('agrees with JSON.parse about every text', () => {
+  test('decodeMessage agrees with JSON.parse about every text', () => {
     const texts = jsonValue().chain((value) =>
       tuple(
         constantFrom(...SPACES).map((space) => JSON.stringify({ a: value }, undefined, space)),
@@ -125,7 +125,7 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
     );
   });
 
-  test('reads back any JSON object within the limits', () => {
+  test('decodeMessage reads back any JSON object within the limits', () => {
     holds(
       property(jsonValue({ maxDepth: 1 }), (value) => {
         const text = JSON.stringify({ a: value });

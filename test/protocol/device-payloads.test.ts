@@ -20,14 +20,14 @@ describe('the description of a message', () => {
       }
     });
 
-  test('refuses a log entry that the decoder refuses', () => {
+  test('the description of a message refuses a log entry that the decoder refuses', () => {
     const { schema, examples } = DEVICE_PAYLOADS.logs;
     for (const example of examples) assert.ok(decodeDeviceLog(example, 1_000));
     assert.equal(decodeDeviceLog({ severity: 'info' }, 1_000), undefined);
     assert.equal(safeParse(schema, { severity: 'info' }).success, false);
   });
 
-  test('refuses a command response that the decoder refuses', () => {
+  test('the description of a message refuses a command response that the decoder refuses', () => {
     const { schema, examples } = DEVICE_PAYLOADS.command_responses;
     for (const example of examples) assert.ok(decodeCommandResponse(example, 1_000));
     for (const wrong of [{ id: 'a' }, { state: 'completed' }, { id: 5, state: 'log' }]) {

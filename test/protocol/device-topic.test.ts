@@ -30,10 +30,10 @@ describe('parseDeviceTopic (docs/interface/mqtt-devices.md#topics)', () => {
     'v1/from/H H/ucm/v1/telemetry',
   ];
   for (const topic of foreign)
-    test(`knows no address in "${topic.slice(0, 40)}"`, () =>
+    test(`parseDeviceTopic finds no address in "${topic.slice(0, 40)}"`, () =>
       assert.equal(parseDeviceTopic(topic), undefined));
 
-  test('splits address and subject', () => {
+  test('parseDeviceTopic splits address and subject', () => {
     assert.deepEqual(parseDeviceTopic('v1/from/H/ucm/v1/command/responses'), {
       ...ADDRESS,
       subject: 'v1/command/responses',
@@ -41,7 +41,7 @@ describe('parseDeviceTopic (docs/interface/mqtt-devices.md#topics)', () => {
     assert.deepEqual(parseDeviceTopic('v1/from/H/ucm/'), { ...ADDRESS, subject: '' });
   });
 
-  test('reads whatever address and subject were put together', () => {
+  test('parseDeviceTopic reads any address and subject that were joined', () => {
     const part = stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
     holds(
       property(part, part, string(), (hardwareId, channelId, subject) =>
@@ -64,7 +64,7 @@ test('a client’s own topics begin with its whole hardware id', () => {
     assert.equal(isOwnFilter('H', filter), false, filter);
 });
 
-test('topics towards a device', () => {
+test('topics towards a device begin with its address', () => {
   assert.equal(commandRequestTopic(ADDRESS), 'v1/to/H/ucm/v1/command/requests');
   assert.equal(deviceTopic(ADDRESS, 'v1/configuration'), 'v1/to/H/ucm/v1/configuration');
 });

@@ -149,12 +149,14 @@ const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ??
 
 describe('the conversation with a module', () => {
   for (const [what, message] of REFUSED_TO_MODULE)
-    test(`refuses towards the module: ${what}`, () => assert.ok(decodeToModule(bytesOf(message)).problem));
+    test(`the conversation with a module refuses to send: ${what}`, () =>
+      assert.ok(decodeToModule(bytesOf(message)).problem));
 
   for (const [what, message] of REFUSED_FROM_MODULE)
-    test(`refuses from the module: ${what}`, () => assert.ok(decodeFromModule(bytesOf(message)).problem));
+    test(`the conversation with a module refuses to receive: ${what}`, () =>
+      assert.ok(decodeFromModule(bytesOf(message)).problem));
 
-  test('refuses what is not JSON, and any other bytes, without an accident', () => {
+  test('the conversation with a module refuses what is not JSON, and any other bytes, without a crash', () => {
     assert.equal(decodeToModule(Buffer.from('{')).problem, 'a message is not JSON');
     fc.assert(
       fc.property(fc.uint8Array(), fc.jsonValue(), (bytes, value) => {
@@ -165,22 +167,22 @@ describe('the conversation with a module', () => {
   });
 
   for (const message of TO_MODULE)
-    test(`carries to the module: ${JSON.stringify(message).slice(0, 60)}`, () =>
+    test(`the conversation with a module carries to it: ${JSON.stringify(message).slice(0, 60)}`, () =>
       assert.deepEqual(decodeToModule(Buffer.from(encodeModuleMessage(message))), { message }));
 
   for (const message of FROM_MODULE)
-    test(`carries from the module: ${JSON.stringify(message).slice(0, 60)}`, () => {
+    test(`the conversation with a module carries from it: ${JSON.stringify(message).slice(0, 60)}`, () => {
       const text = encodeModuleMessage(message);
       assert.deepEqual(decodeFromModule(Buffer.from(text)), { message });
       assert.deepEqual(decodeFromModule(JSON.parse(text) as Record<string, unknown>), { message });
     });
 
-  test('passes over keys that it does not know', () => {
+  test('the conversation with a module ignores unknown keys', () => {
     const decoded = decodeToModule(bytesOf({ type: 'restart', channel_id: 'c1', mood: 'good' }));
     assert.deepEqual(decoded, { message: { type: 'restart', channel_id: 'c1' } });
   });
 
-  test('fits the largest document and the largest chunk into one publication', () => {
+  test('the conversation with a module fits the largest document and the largest chunk into one publication', () => {
     const long = (letter: string): string => letter.repeat(64);
     const device = { ...DEVICE, device_id: long('d'), channel_id: long('c') };
     const devices = Array.from({ length: LIMITS.module.scripts }, () => device);
@@ -212,7 +214,7 @@ describe('content in chunks', () => {
     assert.deepEqual(Buffer.concat(chunks), whole);
   });
 
-  test('gives the facts of a blueprint back, and refuses other documents', () => {
+  test('content in chunks gives the facts of a blueprint back, and refuses other documents', () => {
     const facts = {
       api: 'v3' as const,
       telemetry: { power: 'float' },

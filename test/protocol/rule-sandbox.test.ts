@@ -10,7 +10,7 @@ import {
 import { exactJson, parseExactJson } from '../../src/lib/json.ts';
 import type { JsonValue } from '../../src/protocol/telemetry.ts';
 
-test('an answer comes as it was given, its content as one text in between', () => {
+test('an answer is passed on unchanged, with its content as one text', () => {
   holds(
     property(jsonValue(), (value) => {
       const answer = {
@@ -25,7 +25,7 @@ test('an answer comes as it was given, its content as one text in between', () =
   );
 });
 
-test('a reading beyond 2^53 has all digits of the number that is stored', () => {
+test('a reading beyond 2^53 has all digits of the stored number', () => {
   for (const value of [2 ** 60, 2n ** 60n]) {
     const answer = { ok: true, result: { value, timestampMs: 1 } } as const;
     const order = decodeToSandbox(encodeSandboxMessage({ type: 'answer', id: 7, ...answer }));
@@ -34,7 +34,7 @@ test('a reading beyond 2^53 has all digits of the number that is stored', () => 
   }
 });
 
-test('a question handed on as text comes as one that was never taken apart', () => {
+test('a question passed on as text equals one that was never parsed', () => {
   const head = { type: 'request', id: 3, ruleId: 'r', run: 4 } as const;
   const request = {
     method: 'execute',

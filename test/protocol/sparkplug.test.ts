@@ -61,14 +61,14 @@ describe('a payload of Sparkplug B', () => {
     );
   });
 
-  test('asks for a birth only when it says so', () => {
+  test('a payload of Sparkplug B asks for a birth only when it says so', () => {
     assert.equal(asksRebirth(rebirth()), true);
     for (const change of [{ value: false }, { name: 'Node Control/Reboot' }, { value: null }])
       assert.equal(asksRebirth(rebirth(change)), false);
     assert.equal(asksRebirth(rebirth().subarray(0, -1)), false);
   });
 
-  test('asks for nothing, and harms nobody, whatever its bytes', () => {
+  test('a payload of Sparkplug B with any bytes asks for nothing, and does no harm', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => !asksRebirth(Buffer.from(bytes))));
   });
 });

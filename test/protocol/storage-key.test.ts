@@ -5,7 +5,7 @@ import { LIMITS } from '../../src/lib/limits.ts';
 import { isStorageKey, storageKeyLength, storageKeyOf } from '../../src/protocol/storage-key.ts';
 import { runs } from '../support/runs.ts';
 
-test('keys of other bytes are other texts, which JSON and UTF-8 carry, and have the length of their bytes', () => {
+test('keys of different bytes are different texts, which JSON and UTF-8 carry, and have the length of their bytes', () => {
   const keys = uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes));
   holds(
     property(keys, keys, (one, other) => {

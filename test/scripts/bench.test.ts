@@ -42,19 +42,19 @@ describe('every benchmark that is quick with little work', () => {
 });
 
 describe('npm run bench', () => {
-  test('refuses a name that no benchmark has, and lists those there are', () => {
+  test('npm run bench refuses an unknown name, and lists the existing ones', () => {
     const { status, stderr } = bench('no-such');
     assert.equal(status, 1);
     assert.match(stderr, /no benchmark is called no-such; there are: .*telemetry/);
   });
 
-  test('measures on a small board, or says why there is none', () => {
+  test('npm run bench measures on a small board, or says why there is none', () => {
     const { status, stdout, stderr } = bench('telemetry', '--small', '--board');
     if (status === 0) assert.match(stdout, /^board +0\.3 of a core/);
     else assert.match(stderr, /^a small board cannot be simulated here: /m);
   });
 
-  test('lists all benchmarks, or explains itself', () => {
+  test('npm run bench lists all benchmarks, or explains itself', () => {
     assert.match(bench().stdout, /^telemetry +\S/m);
     assert.match(bench('--help').stdout, /--small/);
   });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { until } from '../support/until.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 
-test('.ci/run ends at its limit with all that its tests started, and says that it is no root', async (t) => {
+test('.ci/run ends at its limit with all processes of its tests, and says that it is no root', async (t) => {
   const folder = temporaryFolder(t);
   const program = (name: string, text: string): void =>
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });

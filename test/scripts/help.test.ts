@@ -41,14 +41,14 @@ describe('every script', () => {
   });
 
   for (const file of SCRIPTS)
-    test(`${file} explains itself and does nothing else with --help`, () => {
+    test(`the script ${file} explains itself and does nothing else with --help`, () => {
       const { status, stdout, stderr } = explained.get(file) ?? {};
       assert.deepEqual([status, stderr], [0, '']);
       assert.match(stdout ?? '', /npm (?:run|test|start)/);
     });
 
   for (const file of refusing)
-    test(`${file} refuses an option that there is not, in a sentence`, () => {
+    test(`the script ${file} refuses an unknown option in a sentence`, () => {
       const { status, stderr = '' } = refused.get(file) ?? {};
       assert.ok(status === 2 || status === 64, String(status));
       assert.match(stderr, /^Unknown option '--not-an-option'/);

@@ -24,12 +24,12 @@ function programs(t: TestContext, real: string[], scripts: Record<string, string
 }
 
 describe('the installing script', () => {
-  test('refuses what it does not know', () => {
+  test('the installing script refuses unknown arguments', () => {
     const { status, stderr } = install(['--force']);
     assert.deepEqual([status, stderr], [1, 'unknown option --force; try --help\n']);
   });
 
-  test('refuses a system without packages, and says for which ones it is', (t) => {
+  test('the installing script refuses a system without packages, and names the supported ones', (t) => {
     const { status, stderr } = install([], programs(t, ['npm'], {}));
     assert.deepEqual(
       [status, stderr],
@@ -37,7 +37,7 @@ describe('the installing script', () => {
     );
   });
 
-  test('refuses whoever is not root, before anything is built', (t) => {
+  test('the installing script refuses users other than root, before anything is built', (t) => {
     const path = programs(t, [], {
       'apt-get': 'exit 9',
       'dpkg-deb': 'exit 9',
@@ -48,7 +48,7 @@ describe('the installing script', () => {
     assert.deepEqual([status, stderr], [1, 'This has to be run by root, as: sudo scripts/install\n']);
   });
 
-  test('explains itself', () => {
+  test('the installing script explains itself', () => {
     const { status, stdout } = install(['--help']);
     assert.equal(status, 0);
     assert.match(stdout, /^Usage: sudo scripts\/install/);

@@ -42,7 +42,7 @@ describe('the manual', () => {
     for (const name of names) assert.ok(list.includes(`<li><a href="${MANUAL}/${name}">`), name);
   });
 
-  test('leads only to what is there, to the very heading', async () => {
+  test('the manual has only working links, to the very heading', async () => {
     // What the gateway serves besides.
     const beside = new Set(['/', '/docs', '/v3/openapi.json', '/v3/asyncapi.json']);
     const found = new Map<string, string>();
@@ -68,7 +68,7 @@ describe('the manual', () => {
     assert.ok(links > 1_000, `${links} links`);
   });
 
-  test('runs no script and has no style of its own in a page, as the policy of pages wants it', async () => {
+  test('the manual runs no script and has no inline style, as the policy of pages wants it', async () => {
     for (const name of ['index.html', ...names])
       assert.doesNotMatch(pageAt(name), /<script|<style| style="| on[a-z]+="/, name);
     const headers = await headersOf(`${MANUAL}/interface/http.html`);
@@ -89,7 +89,7 @@ describe('the manual', () => {
     assert.ok(pictures > 5, `${pictures} pictures`);
   });
 
-  test('shows text as it was written', () => {
+  test('the manual shows text as it was written', () => {
     const page = pageAt('interface/mqtt-devices.html');
     assert.ok(page.includes('<code>v1/from/H/C/v1/telemetry</code>'));
     assert.ok(page.includes('&quot;id&quot;: &quot;0d9f1a52-51d7-4f51-9c66-8f8f3f6c2b10&quot;'));

@@ -39,14 +39,14 @@ function page(about: string, answer: v.GenericSchema): Promise<string> {
   );
 }
 
-test('shows whatever a description says as text', async () => {
+test('the reference page shows the content of a description as text', async () => {
   const text = await page(HOSTILE, v.pipe(v.object({ a: v.string() }), v.examples([{ a: HOSTILE }])));
   assert.doesNotMatch(text, /<script>/);
   assert.ok(!text.includes('<b>'));
   assert.ok(text.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;'));
 });
 
-test('shows path, role, older paths and every member with its type, shapes once', async () => {
+test('the reference page shows path, role, older paths and every member with its type, each shape once', async () => {
   const thing = shape.named(
     'Thing',
     v.object({ size: shape.count(), place: v.nullish(v.object({ x: v.number() })) }),
@@ -68,7 +68,7 @@ test('shows path, role, older paths and every member with its type, shapes once'
   assert.ok(!text.includes('<span>things[].</span>size'), 'a shape with a name is shown in its own place');
 });
 
-test('shows every operation that is served, and loads nothing from elsewhere', async (t) => {
+test('the reference page shows every served operation, and loads nothing from elsewhere', async (t) => {
   const served = await startTestGateway(t, { consoleDir: await referenceFolder(t) });
   const page = await served.call('READONLY', 'GET', '/docs');
   const text = String(page.body);

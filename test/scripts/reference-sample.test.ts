@@ -35,7 +35,7 @@ test('a sample request has what is required in the query, and brackets are no pa
   );
 });
 
-test('a sample body is what a shell passes on unchanged', () => {
+test('a sample body passes through a shell unchanged', () => {
   const body = { 'application/json': { example: { name: "O'Brien" } } };
   const text = curlOf({ ...request, method: 'PATCH', body, needsToken: false }, {});
   assert.equal(text.split(' \\\n  ')[1], `-d '{"name":"O'\\''Brien"}'`);

@@ -210,7 +210,7 @@ describe('trying blueprints', () => {
       assert.match(stderr, problem);
     });
 
-  test('finds the same in a folder and in the archive of a repository, with the files of each', async (t) => {
+  test('trying blueprints finds the same in a folder and in the archive of a repository, with the files of each', async (t) => {
     const folder = folderWith(t, ALL);
     const zip = await writeArchive(
       new Map(ALL.map(([path, text]) => [`repository-main/${path}`, Buffer.from(text)])),
@@ -225,7 +225,7 @@ describe('trying blueprints', () => {
     assert.deepEqual([...(found[0]?.files.keys() ?? [])].toSorted(), ['main.lua', 'manifest.yml']);
   });
 
-  test('says of each what became of it on a gateway of its own', (t) => {
+  test('trying blueprints reports the result of each on a gateway of its own', (t) => {
     const { status, stdout, stderr } = run(
       folderWith(t, ALL),
       '--json',
@@ -266,7 +266,7 @@ describe('trying blueprints', () => {
     assert.match(tableOf(trials), /^blueprint +accepted +loaded +first value +first error\n/);
   });
 
-  test('trying blueprints has what asks for hardware carried by a gateway that was given such ports meanwhile', async (t) => {
+  test('trying blueprints runs those with hardware on a gateway with such ports', async (t) => {
     const gateway = await startTestGateway(t, { environment: { GATEWAY_BUILT_IN_MODULE: 'true' } });
     const add = (path: string, port: object) => gateway.ok('INSTALLER', 'POST', path, port);
     await add('/v3/serial_ports', { name: 'rs485', path: '/dev/null', aliases: ['/dev/ttyS0', 'ttyS0'] });

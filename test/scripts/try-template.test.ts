@@ -60,7 +60,7 @@ const rowOf = (stdout: string, name: string): string[] =>
   );
 
 describe('npm run try-template', () => {
-  test('refuses a command line that makes no sense, in a sentence', (t) => {
+  test('npm run try-template refuses an invalid command line in a sentence', (t) => {
     const file = join(temporaryFolder(t), 'meter.yml');
     writeFileSync(file, METER);
     for (const [args, sentence] of [
@@ -81,7 +81,7 @@ describe('npm run try-template', () => {
     }
   });
 
-  test('names every mistake of a template with its line, and counts the values of a good one', async (t) => {
+  test('npm run try-template names every mistake of a template with its line, and counts the values of a good one', async (t) => {
     const file = join(temporaryFolder(t), 'meter.yml');
     writeFileSync(file, METER);
     assert.equal((await run([file])).stdout, 'Cellar Meter: 6 values, no mistakes.\n');
@@ -97,7 +97,7 @@ describe('npm run try-template', () => {
     );
   });
 
-  test('shows each value of an image with its words, and what differs from what the image expects', async (t) => {
+  test('npm run try-template shows each value of an image with its words, and differences from the expected values', async (t) => {
     const folder = temporaryFolder(t);
     const [file, image] = [join(folder, 'meter.yml'), join(folder, 'image.yml')];
     writeFileSync(file, METER);
@@ -123,7 +123,7 @@ describe('npm run try-template', () => {
     assert.match(wrong, /1 differ from what the image expects/);
   });
 
-  test('runs commands of an image and of the command line, and names what they should have written', async (t) => {
+  test('npm run try-template runs commands of an image and of the command line, and names missing writes', async (t) => {
     const folder = temporaryFolder(t);
     const [file, image] = [join(folder, 'meter.yml'), join(folder, 'image.yml')];
     writeFileSync(
@@ -155,7 +155,7 @@ describe('npm run try-template', () => {
     assert.equal((await run([file, '--image', image])).code, 0);
   });
 
-  test('runs each example of the page on templates, with the image that stands there', async (t) => {
+  test('npm run try-template runs each example of the page on templates, with the image given there', async (t) => {
     const folder = temporaryFolder(t);
     const page = readFileSync(join(PROJECT_ROOT, 'docs/device-template.md'), 'utf8');
     const blocks = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => text);
@@ -169,7 +169,7 @@ describe('npm run try-template', () => {
     }
   });
 
-  test('names a key and a type of registers that no image has', async (t) => {
+  test('npm run try-template names a key and a register type that no image has', async (t) => {
     const folder = temporaryFolder(t);
     const [file, image] = [join(folder, 'meter.yml'), join(folder, 'image.yml')];
     writeFileSync(file, METER);
@@ -192,7 +192,7 @@ describe('npm run try-template', () => {
     }
   });
 
-  test('records what a device answers, as an image that gives the same values', async (t) => {
+  test('npm run try-template records the answers of a device as an image that gives the same values', async (t) => {
     const folder = temporaryFolder(t);
     const [file, record] = [join(folder, 'meter.yml'), join(folder, 'record.yml')];
     writeFileSync(file, METER);
@@ -225,7 +225,7 @@ describe('npm run try-template', () => {
   });
 });
 
-test('registers that follow each other stand in one line of an image, sixteen at most', () => {
+test('consecutive registers stand in one line of an image, sixteen at most', () => {
   const memory = new RegisterMemory();
   for (const address of [...Array.from({ length: 17 }, (_, index) => 9 + index), 2])
     memory.put(1, 'holding', address, address);

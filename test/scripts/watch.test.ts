@@ -30,9 +30,10 @@ const lines: [string, Record<string, unknown>, string][] = [
 
 describe('a line of the watch program', () => {
   for (const [title, message, line] of lines)
-    it(`shows ${title}`, () => assert.equal(lineOf(JSON.stringify(message)), line));
+    it(`a line of the watch program shows ${title}`, () =>
+      assert.equal(lineOf(JSON.stringify(message)), line));
 
-  it('shows a message of an unknown kind as it came', () => {
+  it('a line of the watch program shows a message of an unknown kind as it came', () => {
     assert.equal(lineOf('{"news":1}'), ' {"news":1}');
   });
 });

@@ -103,7 +103,7 @@ async function listOf(
 }
 
 describe('a site file', () => {
-  test('makes a new box what it says, and changes nothing the second time', async (t) => {
+  test('a site file sets a new box up, and changes nothing the second time', async (t) => {
     const { gateway, run } = await start(t);
     assert.deepEqual(await run(WHOLE), made(CHANGES));
     const { device } = (await gateway.ok('OWNER', 'GET', '/v3/devices/meter-1')) as {
@@ -151,7 +151,7 @@ describe('a site file', () => {
     assert.deepEqual(await run(WHOLE, true), { done: [], failed: undefined, left: CHANGES });
   });
 
-  test('changes what differs, and leaves alone what it does not name', async (t) => {
+  test('a site file changes what differs, and leaves alone what it does not name', async (t) => {
     const { gateway, run } = await start(t);
     await run(WHOLE);
     await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
@@ -196,7 +196,7 @@ describe('a site file', () => {
     assert.ok(names.includes('ben'));
   });
 
-  test('names of the commands of a broker what it wants, and leaves the rest', async (t) => {
+  test('a site file sets the commands of a broker that it names, and leaves the rest', async (t) => {
     const { gateway, run } = await start(t);
     await run('devices:\n  - {slug: battery, name: Battery, type: STANDALONE}\n');
     const broker = (commands: string): string =>
@@ -244,7 +244,7 @@ notifications:
     assert.equal(site.name, 'Depot');
   });
 
-  test('a site file is refused where it asks a device for what that does not declare, or holds a secret of it', async (t) => {
+  test('a site file is refused when it sets an undeclared setting of a device, or holds a secret of it', async (t) => {
     const { run } = await start(t);
     await run(WHOLE);
     const wrong = WHOLE.replace(
@@ -261,7 +261,7 @@ notifications:
     });
   });
 
-  test('sets a secret of a device that is missing, and nothing for a device that has it', async (t) => {
+  test('a site file sets a missing secret of a device, and keeps an existing one', async (t) => {
     const { gateway, run } = await start(t);
     await run(WHOLE);
     await gateway.ok('INSTALLER', 'POST', '/v3/devices/battery/configuration/connection/reset_all');
@@ -278,7 +278,7 @@ notifications:
     assert.deepEqual(await run(WHOLE), made([]));
   });
 
-  test('says what was done and what not when a change is refused, and goes on from there', async (t) => {
+  test('a site file reports what was done and what not when a change is refused, and continues from there', async (t) => {
     const { run } = await start(t);
     const broken = WHOLE.replace('file: script.zip', 'file: token');
     const { done, failed, left } = await run(broken);
@@ -289,7 +289,7 @@ notifications:
     assert.deepEqual(await run(WHOLE), made(CHANGES.slice(3)));
   });
 
-  test('waits where it asks for more at once than one may', async (t) => {
+  test('a site file waits where its requests exceed a rate', async (t) => {
     const gateway = await startTestGateway(t, {
       environment: { GATEWAY_HTTP_REQUESTS_PER_SECOND: '5', GATEWAY_HTTP_REQUEST_BURST: '1' },
     });

@@ -88,7 +88,7 @@ describe('a site file is refused', () => {
     );
   });
 
-  test('names all faults at once, such as a missing secret, a missing file or a name twice', (t) => {
+  test('a refusal of a site file names all faults at once, such as a missing secret, a missing file or a name twice', (t) => {
     const user = 'name: anna, role: OWNER, password: {env: NOBODY}';
     const path = siteFile(
       t,
@@ -135,7 +135,7 @@ describe('a site file is refused', () => {
     assert.throws(() => readSiteFile(path, {}), { message: `the site file is not usable:\n  - ${fault}` });
   });
 
-  test('a site file is refused when a number is too large, in words', (t) => {
+  test('a site file with a number too large is refused in a sentence', (t) => {
     const path = siteFile(
       t,
       'notifications: [{name: a, kind: EMAIL, email: {host: h, port: 99999999, from: a@b.example, to: [c@d.example]}}]',
@@ -148,12 +148,12 @@ describe('a site file is refused', () => {
   });
 });
 
-test('an empty file asks for nothing', (t) => {
+test('an empty site file requests nothing', (t) => {
   const { site, users, devices } = readSiteFile(siteFile(t, ''), {});
   assert.deepEqual([site, users, devices], [undefined, [], []]);
 });
 
-test('a file from another machine may have a byte order mark and other line ends', (t) => {
+test('a site file from another machine may have a byte order mark and other line ends', (t) => {
   const { site } = readSiteFile(siteFile(t, '\ufeffsite:\r\n  name: Depot\r\n  timezone: UTC\r\n'), {});
   assert.equal(site?.name, 'Depot');
 });

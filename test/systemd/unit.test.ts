@@ -58,11 +58,11 @@ describe('the service unit', () => {
     },
   );
 
-  test('leaves no memory of the process, with keys in it, on the disk', () => {
+  test('the service unit writes no memory of the process, with keys in it, to the disk', () => {
     assert.equal(setting('LimitCORE'), '0');
   });
 
-  test('starts a module alone with the options that it has as a program of the gateway', () => {
+  test('the service unit starts a module alone with the options that it has as a program of the gateway', () => {
     const start = /^ExecStart=\S+ (.*) \S+main\.js /m.exec(MODULE_UNIT)?.[1]?.split(' ') ?? [];
     assert.deepEqual(start, [...MODULE_NODE_OPTIONS, '--disable-warning=ExperimentalWarning']);
   });
@@ -72,7 +72,7 @@ describe('the service unit', () => {
     assert.equal(setting('NotifyAccess'), 'all');
   });
 
-  test('leaves the stopping of children to the gateway, and more time than that takes', () => {
+  test('the service unit leaves the stopping of children to the gateway, with more time than that takes', () => {
     assert.equal(setting('KillMode'), 'mixed');
     assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
   });
@@ -81,13 +81,13 @@ describe('the service unit', () => {
     assert.equal(setting('OOMPolicy'), 'continue');
   });
 
-  test('restarts for ever, except where a person must act first', () => {
+  test('the service unit restarts for ever, except where a person must act first', () => {
     assert.equal(setting('Restart'), 'always');
     assert.equal(setting('StartLimitIntervalSec'), '0');
     assert.equal(setting('RestartPreventExitStatus'), '78');
   });
 
-  test('the service unit lets it write below its data folder only, and hold all its sockets', () => {
+  test('the service unit may write below the data folder only, and hold all its sockets', () => {
     assert.equal(setting('ProtectSystem'), 'strict');
     assert.equal(setting('StateDirectory'), 'energy-gateway energy-gateway-keys');
     assert.match(
@@ -104,7 +104,7 @@ describe('the service unit', () => {
     assert.ok(Number(setting('LimitNOFILE')) > 2 * sockets);
   });
 
-  test('the service unit has its user made by the package', () => {
+  test('the package makes the user of the service unit', () => {
     const users = readFileSync(join(PROJECT_ROOT, 'systemd/energy-gateway.sysusers'), 'utf8');
     assert.match(users, new RegExp(`^u ${setting('User')} `, 'm'));
   });

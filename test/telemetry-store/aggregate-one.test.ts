@@ -4,7 +4,7 @@ import { attribute, manifestOf, startTelemetry } from '../capabilities/telemetry
 
 const METER = manifestOf({ power: attribute('float'), other: attribute('float') });
 
-test('one number over a window has every stored sample of it, and nothing of before', async (t) => {
+test('an aggregate over a window has every stored sample of it, and none of before', async (t) => {
   const telemetry = await startTelemetry(t);
   const meter = telemetry.devices.add('meter', METER);
   const nowS = Math.floor(telemetry.clock.wallMs() / 1_000);
@@ -26,7 +26,7 @@ test('one number over a window has every stored sample of it, and nothing of bef
   assert.equal(await telemetry.telemetry.aggregate(meter, 'other', 'avg', 60_000), undefined);
 });
 
-test('no sample in the window is no number', async (t) => {
+test('an aggregate of a window without a sample is none', async (t) => {
   const telemetry = await startTelemetry(t);
   const meter = telemetry.devices.add('meter', METER);
   await telemetry.send(meter, { power: 1 });

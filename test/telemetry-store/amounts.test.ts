@@ -62,7 +62,7 @@ function rowsOf(
 }
 
 describe('amounts of a rate', () => {
-  test('connects values exactly one gap apart over the end of the range, as within it', () => {
+  test('a rate connects values exactly one gap apart over the end of the range, as within it', () => {
     const wholeRange = rowsOf(
       [
         [300, 1_000],
@@ -82,7 +82,7 @@ describe('amounts of a rate', () => {
     assert.deepEqual(cut, wholeRange.slice(0, 5));
   });
 
-  test('a value that stays is its product with time', () => {
+  test('the amount of a constant value is its product with time', () => {
     assert.deepEqual(
       rowsOf([
         [0, 1_000],
@@ -106,7 +106,7 @@ describe('amounts of a rate', () => {
     );
   });
 
-  test('a gap that is too long is not bridged, and the seconds say so', () => {
+  test('a gap that is too long is not bridged, and the covered seconds show it', () => {
     assert.deepEqual(
       rowsOf([
         [0, 10],
@@ -121,7 +121,7 @@ describe('amounts of a rate', () => {
     );
   });
 
-  test('what lies before and after the range reaches into it', () => {
+  test('samples before and after the range count into it', () => {
     assert.deepEqual(
       rowsOf(
         [
@@ -134,7 +134,7 @@ describe('amounts of a rate', () => {
     );
   });
 
-  test('pieces of two days meet at midnight', () => {
+  test('the parts of two days meet at midnight', () => {
     assert.deepEqual(
       rowsOf(
         [
@@ -177,7 +177,7 @@ describe('a value that nothing can have', () => {
     assert.deepEqual(cellsOf(points, false), [3_600, 0, 60, 1]);
   });
 
-  test('spoils the cell that holds it, also where the mean of the cell looks plausible', () => {
+  test('an impossible value makes its cell unknown, also where the mean of the cell looks plausible', () => {
     const points = Array.from({ length: 120 }, (_, timeS) => [timeS, timeS === 10 ? 5e7 : 60] as const);
     assert.deepEqual(cellsOf(points, true), [0, 0, 0, 1, 3_600, 0, 60, 0]);
   });
@@ -186,7 +186,7 @@ describe('a value that nothing can have', () => {
 describe('amounts of a counter', () => {
   const kind = 'increase';
 
-  test('the rise is spread evenly over the time between two readings, also over a long outage', () => {
+  test('the rise of a counter is spread evenly over the time between two readings, also over a long outage', () => {
     const rows = rowsOf(
       [
         [0, 1_000],
@@ -198,7 +198,7 @@ describe('amounts of a counter', () => {
     assert.ok(rows.every(([, above, , coveredS]) => above === 5 && coveredS === 60));
   });
 
-  test('an outage that begins before midnight and ends after the range is known on both sides of midnight', () => {
+  test('an outage of a counter from before midnight to after the range is counted on both sides of midnight', () => {
     const points: Points = [
       [86_340, 7],
       [86_700, 367],
@@ -211,7 +211,7 @@ describe('amounts of a counter', () => {
     ]);
   });
 
-  test('one that begins anew or runs over counts on from there; what was between two readings is not known', () => {
+  test('a counter that restarts or overflows counts on from there; what was between two readings is unknown', () => {
     assert.deepEqual(
       rowsOf(
         [
@@ -229,7 +229,7 @@ describe('amounts of a counter', () => {
     );
   });
 
-  test('one that was set to another number did not count that', () => {
+  test('a counter that was set to another number did not count that', () => {
     assert.deepEqual(
       rowsOf(
         [
@@ -245,7 +245,7 @@ describe('amounts of a counter', () => {
   });
 });
 
-test('a stretch amounts to the same however it is cut into ranges', () => {
+test("a counter's amount is the same however the time is cut into ranges", () => {
   const stepS = fc.oneof(
     { weight: 9, arbitrary: fc.integer({ min: 1, max: 200 }) },
     { weight: 1, arbitrary: fc.integer({ min: 301, max: 3 * 86_400 }) },
@@ -281,7 +281,7 @@ test('a stretch amounts to the same however it is cut into ranges', () => {
   );
 });
 
-test('a sample that came late for a minute whose samples are gone adds nothing to it', () => {
+test('a late sample for a minute whose samples are gone adds nothing to it', () => {
   const samples = new Samples('number');
   for (const timeS of [60, 90]) samples.push(timeS, 60);
   const full = new Samples('number');
@@ -308,7 +308,7 @@ test('a sample that came late for a minute whose samples are gone adds nothing t
   assert.deepEqual(rows('increase'), [0, 0, 60, 0]);
 });
 
-test('minutes outside the range are left alone', () => {
+test('minutes outside the range are ignored', () => {
   const amounts = new Amounts(60, 120);
   amounts.addSlope(0, 1, 600, 1);
   assert.deepEqual([...amounts.cells], [60, 0, 60, 0]);

@@ -97,7 +97,7 @@ describe('changes of the telemetry store', () => {
     assert.deepEqual([second.series, second.pendingSamples], [[], 0]);
   });
 
-  test('changes of the telemetry store say how much waits, and since when', async (t) => {
+  test('changes of the telemetry store include how many samples wait, and since when', async (t) => {
     const engine = started(t);
     const series = engine.addSeries('float');
     engine.engine.changes.keep(0);
@@ -190,7 +190,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(follower.arrived.get('a1')?.size, 7);
   });
 
-  test('changes of the telemetry store are passed over for a deleted device and not missed', async (t) => {
+  test('changes of the telemetry store skip a deleted device, and do not count it as missed', async (t) => {
     const engine = started(t);
     const [gone, kept] = [engine.addSeries('float'), engine.addSeries('float')];
     const follower = new Follower(engine);
@@ -219,7 +219,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(engine.store.changeCount(), 0);
   });
 
-  test('changes of the telemetry store are read from the store by who stands before records that were given up meanwhile', async (t) => {
+  test('changes of the telemetry store are read from the store by a reader behind dropped records', async (t) => {
     const engine = started(t, { limits: { changeRecentBytes: 200 } });
     const series = engine.addSeries('float');
     const follower = new Follower(engine);

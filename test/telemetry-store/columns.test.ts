@@ -68,7 +68,7 @@ function roundTrip(samples: Samples): void {
 }
 
 describe('a block', () => {
-  test('gives back numbers exactly, whatever they are', () => {
+  test('a block gives back numbers exactly, whatever they are', () => {
     assertProperty(
       property(steps, array(number, { minLength: 1, maxLength: 40 }), (times, values) => {
         const samples = new Samples('number');
@@ -80,7 +80,7 @@ describe('a block', () => {
     );
   });
 
-  test('gives back numbers of 32 bits exactly, alone and among others', () => {
+  test('a block gives back numbers of 32 bits exactly, alone and among others', () => {
     assertProperty(
       property(
         array(single, { minLength: 1, maxLength: 40 }),
@@ -102,7 +102,7 @@ describe('a block', () => {
     );
   });
 
-  test('takes for short decimals of 32 bits what it takes for the decimals, for their noise below 2.6 bytes', () => {
+  test('a block takes for short decimals of 32 bits as many bytes as for the decimals, with noise below 2.6 bytes', () => {
     const sizeOf = (valueOf: (index: number, noise: number) => number): number => {
       const samples = new Samples('number');
       let random = 1;
@@ -125,7 +125,7 @@ describe('a block', () => {
     assert.ok(spoiled < 1.6 * singles, 'one strange value costs its page');
   });
 
-  test('gives back slow signals with noise exactly', () => {
+  test('a block gives back slow signals with noise exactly', () => {
     assertProperty(
       property(
         integer({ min: 1, max: 6 }),
@@ -146,7 +146,7 @@ describe('a block', () => {
     );
   });
 
-  test('gives back integers of 64 bits and texts exactly', () => {
+  test('a block gives back integers of 64 bits and texts exactly', () => {
     const wide = bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     assertProperty(
       property(
@@ -244,7 +244,7 @@ describe('a part', () => {
     }
   });
 
-  test('a part is refused when one byte is wrong, by who reads its samples and by who reads its cells', () => {
+  test('a part with a wrong byte is refused by readers of its samples and of its cells', () => {
     const samples = new Samples('number');
     for (let index = 0; index < 500; index++) samples.push(index, Math.sin(index));
     const part = encodePart(7, samples, 0, samples.count);
@@ -262,7 +262,7 @@ describe('a part', () => {
 });
 
 describe('a journal record', () => {
-  test('gives back every value, read alone from a key record on', () => {
+  test('a journal record gives back every value, read alone from a key record on', () => {
     const value = oneof(
       oneof(number, single).map((given): [number, StoredValue] => [0, given]),
       bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
@@ -306,7 +306,7 @@ describe('a journal record', () => {
 });
 
 describe('the blob of latest values', () => {
-  test('gives back values of every kind', () => {
+  test('the blob of latest values gives back values of every kind', () => {
     const latest = new Map<number, { timestampS: number; value: StoredValue }>([
       [1, { timestampS: 5, value: 0.1 }],
       [2, { timestampS: 4e9, value: true }],

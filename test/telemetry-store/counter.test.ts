@@ -139,7 +139,7 @@ const SPIKE_AFTER_SAVED: Stretch[] = [
 ];
 
 describe('a counter with any of these faults, one after another', () => {
-  test('a counter with any of these faults, one after another never counts more than was produced, and no less than its readings let anybody know', () => {
+  test('a counter with any of these faults never counts more than was produced, and no less than its readings prove', () => {
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 8 }), (stretches) => {
         // What a reset hides: between a reset and a value beyond the faults nobody can tell the one from the other.
@@ -193,7 +193,7 @@ describe('a counter with any of these faults, one after another', () => {
     return sum;
   };
 
-  test('counts the same however the time is cut, and whether days are rolled up or not', () => {
+  test('a counter counts the same however the time is cut, and whether days are rolled up or not', () => {
     fc.assert(
       fc.property(
         fc.array(stretch, { maxLength: 12 }),

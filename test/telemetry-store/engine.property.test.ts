@@ -178,7 +178,7 @@ function isSame(cell: string, wanted: StoredValue | undefined): boolean {
 }
 
 describe('the store of samples', () => {
-  test('answers like a plain list of all samples, whatever was sealed, compacted, killed or started again', async () => {
+  test('the store of samples answers like a plain list of all samples, whatever was sealed, compacted, killed or started again', async () => {
     await assertProperty(
       asyncProperty(
         array(oneof({ weight: 3, arbitrary: writing(TYPES) }, maintenance), { minLength: 1, maxLength: 25 }),

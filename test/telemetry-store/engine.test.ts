@@ -26,7 +26,7 @@ describe('a damaged block', () => {
       "UPDATE telemetry_block SET data = CAST(substr(data, 1, 40) || x'ff' || substr(data, 42) AS BLOB) WHERE resolution_s = 1 AND day = ?",
     ],
   ] as const)
-    test(`a damaged block costs that block, is reported and skipped: ${what}`, async (t) => {
+    test(`a damaged block loses that block only, is reported and skipped: ${what}`, async (t) => {
       const engine = startEngine({ folder: temporaryFolder(t) });
       t.after(() => engine.close());
       const series = engine.addSeries('float');
@@ -40,7 +40,7 @@ describe('a damaged block', () => {
       assert.match(engine.lines.at(-1)?.message ?? '', /damaged and was skipped/);
     });
 
-  test('among the parts of today costs its samples only', async (t) => {
+  test('a damaged part of today loses its samples only', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
@@ -57,7 +57,7 @@ describe('a damaged block', () => {
     assert.equal(countRows(engine, series, 1, TODAY_S, TODAY_S + 10), 1);
   });
 
-  test('a damaged block costs the records up to the next key record in the journal', async (t) => {
+  test('a damaged journal record loses the records up to the next key record', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
@@ -79,7 +79,7 @@ describe('an answer', () => {
     ['arrive', () => Promise.resolve()],
     ['arrive and are sealed', (engine: TestEngine) => engine.engine.seal()],
   ] as const)
-    test(`knows the same messages in all its columns while further ones ${what}`, async (t) => {
+    test(`an answer has the same messages in all its columns while further ones ${what}`, async (t) => {
       const engine = startEngine({ folder: temporaryFolder(t) });
       t.after(() => engine.close());
       const series = [engine.addSeries('float'), engine.addSeries('string'), engine.addSeries('integer')];
@@ -104,7 +104,7 @@ describe('an answer', () => {
       assert.deepEqual(rowsOf(seen), [`${TODAY_S},0,text 0,0`, `${TODAY_S + 1},1,text 1,1`]);
     });
 
-  test('an answer is whole while a sealing is at work, after one that was broken off, and after it', async (t) => {
+  test('an answer is complete during a sealing, after an aborted one, and afterwards', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const types = ['float', 'integer', 'boolean', 'string'] as const;
@@ -197,7 +197,7 @@ describe('the size of the file', () => {
     );
   });
 
-  test('takes room from the device that has the most, within its first day too', async (t) => {
+  test('the size of the file is kept by taking room from the device that has the most, within its first day too', async (t) => {
     const sizeMaxBytes = 2 * 1_048_576;
     const limits = { openSamples: 10_000 };
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sizeMaxBytes }, limits });
@@ -227,7 +227,7 @@ describe('the size of the file', () => {
     assert.ok(countRows(engine, loud, 60, TODAY_S, TODAY_S + DAY_S) > 0, 'what came last is there');
   });
 
-  test('seals when the journal reaches its part, and follows a room that becomes smaller', async (t) => {
+  test('the journal is sealed at its part of the room, which may become smaller', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('float');
@@ -251,7 +251,7 @@ describe('the size of the file', () => {
     assert.equal(engine.engine.isOverloaded, false);
   });
 
-  test('shrinks when much of it is free', async (t) => {
+  test('the size of the file shrinks when much of it is free', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('float');
@@ -292,7 +292,7 @@ describe('a full disk', () => {
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
   });
 
-  test('a full disk costs no day of the history when others filled it, however often it is tried', async (t) => {
+  test('a full disk removes no day of the history when others filled it, however often it is tried', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), limits: { openSamples: 100 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');

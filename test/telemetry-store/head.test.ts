@@ -172,7 +172,7 @@ test('thousands of series take little more than their samples, and after a seali
   assert.ok(pages.sizeBytes < sizeBytes / 4, `${pages.sizeBytes} bytes`);
 });
 
-test('samples that come while a head is sealed use the memory that sealing has freed', () => {
+test('samples that come during a sealing use the memory that it has freed', () => {
   const pages = new OpenPages();
   const head = openHead(256, pages);
   fill(head);

@@ -32,7 +32,7 @@ const numbers = fc.oneof(
 );
 
 describe('the mean', () => {
-  test('equals the samples when they are equal, in samples and in stored cells', () => {
+  test('the mean of equal samples equals them, in samples and in stored cells', () => {
     for (const value of [24.3, 0.1, 230.7, -0.3, 1e308])
       assert.deepEqual(meansOf(Array.from({ length: 1_000 }, () => value)), [value, value]);
     fc.assert(

@@ -34,7 +34,7 @@ const sealing = uniqueArray(part, {
   maxLength: 12,
 });
 
-test('finds what a plain list finds, also after removals', () => {
+test('the directory of parts finds what a plain list finds, also after removals', () => {
   assertProperty(
     property(array(sealing, { maxLength: 6 }), array(boolean()), nat(1_000), (sealings, removed, ids) => {
       const directory = new PartDirectory();
@@ -118,7 +118,7 @@ test('parts of one sealing and series come in order of sealing', () => {
   );
 });
 
-test('a file that is no directory is refused and leaves no directory open', () => {
+test('a file that is no directory of parts is refused, and none stays open', () => {
   const directory = new PartDirectory();
   const whole = encodeDirectory([{ id: 1, seriesId: 1, day: 0, firstS: 5, lastS: 9 }]);
   const claimsMore = Uint8Array.from(whole);

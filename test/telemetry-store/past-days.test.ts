@@ -10,7 +10,7 @@ const DAYS = 5;
 const STEP_S = 300;
 
 describe('a query over days that are over', () => {
-  test('reads further days of a series once, however many columns it has, and answers with all its samples', async (t) => {
+  test('a query over past days reads further days of a series once, however many columns it has, and answers with all its samples', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = [engine.addSeries('integer'), engine.addSeries('integer')];
@@ -36,7 +36,7 @@ describe('a query over days that are over', () => {
 });
 
 describe('a day that is over', () => {
-  test('waits for its last samples to be sealed, so that it is compacted once', async (t) => {
+  test('a past day waits for its last samples to be sealed, so that it is compacted once', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');

@@ -13,7 +13,7 @@ import {
 } from './engine-support.ts';
 
 describe('retention', () => {
-  test('leaves minutes of old samples, quarter hours of old minutes, then nothing', async (t) => {
+  test('retention leaves minutes of old samples, quarter hours of old minutes, then nothing', async (t) => {
     const policy = { sampleDays: 3, minuteDays: 6, quarterDays: 9 };
     const engine = startEngine({ folder: temporaryFolder(t), policy });
     t.after(() => engine.close());
@@ -40,7 +40,7 @@ describe('retention', () => {
     assert.deepEqual([rows(10), rows(900)], [0, 0]);
   });
 
-  test('says the same by the hour when the program is killed at any point of it', async (t) => {
+  test('retention keeps the hourly values when the program is killed at any point of it', async (t) => {
     for (let pauses = 0; pauses < 14; pauses++) {
       const engine = startEngine({ folder: temporaryFolder(t), policy: { sampleDays: 1 } });
       const series = [engine.addSeries('float'), engine.addSeries('float')];
@@ -68,7 +68,7 @@ describe('retention', () => {
     }
   });
 
-  test('deletes nothing young when the clock jumps years ahead, however long it stays', async (t) => {
+  test('retention deletes nothing young when the clock jumps years ahead, however long it stays', async (t) => {
     const policy = { sampleDays: 8, minuteDays: 8, quarterDays: 8 };
     const engine = startEngine({ folder: temporaryFolder(t), policy });
     t.after(() => engine.close());
@@ -96,7 +96,7 @@ describe('retention', () => {
     assert.equal(countRows(engine, calm, 30, TODAY_S - DAY_S, TODAY_S), 2_880);
   });
 
-  test('adds samples that come after their day expired to what is left of it', async (t) => {
+  test('retention adds samples that come after their day expired to the cells that remain', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sampleDays: 2 } });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
@@ -116,7 +116,7 @@ describe('retention', () => {
     assert.deepEqual(rows(), expected);
   });
 
-  test('changes nothing when the samples of an expired day come again, in whole or in part', async (t) => {
+  test('retention changes nothing when the samples of an expired day come again, in whole or in part', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sampleDays: 2 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');
@@ -140,7 +140,7 @@ describe('retention', () => {
     assert.deepEqual(quarters(), before);
   });
 
-  test('waits with a day that gets samples until they are in its block', async (t) => {
+  test('retention waits with a day that gets samples until they are in its block', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), policy: { sampleDays: 2 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');
@@ -164,7 +164,7 @@ describe('retention', () => {
     assert.deepEqual(quarter(), [`${startS},449.5`]);
   });
 
-  test('removes a dropped series, in blocks, parts and journal, and never shows it again', async (t) => {
+  test('retention removes a dropped series, in blocks, parts and journal, and never shows it again', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const gone = engine.addSeries('float');
@@ -190,7 +190,7 @@ describe('retention', () => {
 });
 
 describe('the policy of the options', () => {
-  test('takes days of single attributes from a list', () => {
+  test('the policy of the options takes days of single attributes from a list', () => {
     const policy = retentionPolicy({
       telemetrySampleDays: 730,
       telemetrySampleDaysOf: 'noise=30, wind = 60',

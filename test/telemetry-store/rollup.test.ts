@@ -114,14 +114,14 @@ describe('a written roll-up that was damaged', () => {
 });
 
 describe('cells of a day, written and read', () => {
-  test('cells of a day, written and read have count, bounds and last value of any numbers to the bit', () => {
+  test('cells of a day keep count, bounds and last value of any numbers to the bit', () => {
     fc.assert(
       fc.property(list(anyNumber), slot, (sample, slotS) => check(sample, slotS, judgeNumbers)),
       { numRuns: runs(60) },
     );
   });
 
-  test('cells of a day, written and read have the sum of any numbers, within what adding them in order rounds', () => {
+  test('cells of a day keep the sum of any numbers, within the rounding of adding them in order', () => {
     fc.assert(
       fc.property(list(anyNumber), slot, (sample, slotS) =>
         check(sample, slotS, (of, cell) => {
@@ -133,7 +133,7 @@ describe('cells of a day, written and read', () => {
     );
   });
 
-  test('cells of a day, written and read have the very sum of numbers of three decimals, without what adding them rounds', () => {
+  test('cells of a day keep the exact sum of numbers of three decimals', () => {
     fc.assert(
       fc.property(list(short), slot, (sample, slotS) =>
         check(sample, slotS, (of, cell) => {
@@ -148,7 +148,7 @@ describe('cells of a day, written and read', () => {
     );
   });
 
-  test('cells of a day, written and read take a sum as it is where three decimals would change it', () => {
+  test('cells of a day keep a sum as it is where three decimals would change it', () => {
     const sum = (value: number): number | undefined =>
       summariesOf(written([[DAY_FROM_S, value]], 60)).get(DAY_FROM_S)?.sum;
     for (const value of [0.1234, 1e-9, 1 / 3, -2.000_4]) assert.equal(sum(value), value);
@@ -156,7 +156,7 @@ describe('cells of a day, written and read', () => {
     assert.equal(summariesOf(written(tenths, 60)).get(DAY_FROM_S)?.sum, 1);
   });
 
-  test('cells of a day, written and read have texts and booleans as they were last', () => {
+  test('cells of a day keep the last texts and booleans', () => {
     fc.assert(
       fc.property(fc.oneof(list(fc.string()), list(fc.boolean())), slot, (sample, slotS) =>
         check(sample, slotS, () => undefined),
@@ -176,7 +176,7 @@ describe('cells of a day, written and read', () => {
     assert.deepEqual({ max, min, sum }, { max: 1, min: 0, sum: 2 });
   });
 
-  test('cells of a day, written and read have integers beyond 2^53 exactly, bounds and last', () => {
+  test('cells of a day keep integers beyond 2^53 exactly, bounds and last', () => {
     const big = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     fc.assert(
       fc.property(list(big), slot, (sample, slotS) => {
@@ -198,7 +198,7 @@ describe('cells of the same day from two times', () => {
   const of = (...values: Sample[]): Rollup => rollUp(samplesOf(values), 60);
   const [first, second, third] = [DAY_FROM_S, DAY_FROM_S + 60, DAY_FROM_S + 120];
 
-  test('cells of the same day from two times are all there, in order, whichever came first', () => {
+  test('cells of one day from two times are all there, in order, whichever came first', () => {
     const [early, late] = [of([first, 1], [third, 3]), of([second, 2])];
     for (const merged of [mergeRollups(early, late), mergeRollups(late, early)])
       assert.deepEqual(
@@ -211,7 +211,7 @@ describe('cells of the same day from two times', () => {
       );
   });
 
-  test('cells of the same day from two times are taken from the fuller one for a minute, of equally full ones the newer', () => {
+  test('two cells of one minute are the fuller one, and of equally full ones the newer', () => {
     const [full, single] = [of([first, 1], [first + 1, 2]), of([first, 9])];
     const lastOf = (older: Rollup, newer: Rollup) => summariesOf(mergeRollups(older, newer)).get(first)?.last;
     assert.equal(lastOf(full, single), 2);
@@ -219,7 +219,7 @@ describe('cells of the same day from two times', () => {
     assert.equal(lastOf(of([first, 5]), of([first, 6])), 6);
   });
 
-  test('cells of the same day from two times may come any number of times', () => {
+  test('cells of one day from two times may come any number of times', () => {
     fc.assert(
       fc.property(list(short), slot, (sample, slotS) => {
         const cells = rollUp(samplesOf(sample), slotS);
@@ -229,7 +229,7 @@ describe('cells of the same day from two times', () => {
     );
   });
 
-  test('cells of the same day from two times keep the text that each had, though each has its own list of texts', () => {
+  test('cells of one day from two times keep their texts, though each has its own list of texts', () => {
     const merged = mergeRollups(of([first, 'on'], [second, 'off']), of([third, 'fault'], [third + 60, 'on']));
     assert.deepEqual(
       [...summariesOf(merged).values()].map(({ last }) => last),
@@ -237,7 +237,7 @@ describe('cells of the same day from two times', () => {
     );
   });
 
-  test('cells of the same day from two times are exact once one of them is', () => {
+  test('cells of one day from two times are exact once one of them is', () => {
     const huge = 2n ** 60n + 1n;
     for (const merged of [
       mergeRollups(of([first, 5]), of([second, huge])),

@@ -59,7 +59,7 @@ test('values of every type come back exactly', async (t) => {
     assert.deepEqual(pairs(await telemetry.samples(meter, name, nowS, nowS + 1)), [[nowS, value]]);
 });
 
-test('a long stretch comes in pieces that follow each other without a gap', async (t) => {
+test('a long period comes in pieces that follow each other without a gap', async (t) => {
   const { telemetry, devices, clock, send } = await startTelemetry(t, { limits: { readSamples: 3 } });
   const meter = devices.add('meter', METER);
   const nowS = Math.floor(clock.wallMs() / 1_000);

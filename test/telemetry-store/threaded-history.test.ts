@@ -56,7 +56,7 @@ async function whenReady(
 }
 
 describe('the thread of the store', () => {
-  test('starts again when it fails, with everything that was acknowledged', async (t) => {
+  test('the thread of the store starts again when it fails, with everything that was acknowledged', async (t) => {
     const entry = join(import.meta.dirname, 'failing-thread.ts');
     const { devices, send, query, clock, lines } = await startTelemetry(t, { entry });
     const device = devices.add('meter', MANIFEST);
@@ -78,7 +78,7 @@ describe('the thread of the store', () => {
     assert.ok(lines.some(({ message }) => message === THREAD_FAILED));
   });
 
-  test('waits for a journal that the disk does not give now, and loses nothing of it', async (t) => {
+  test('the thread of the store waits for a journal that the disk does not read now, and loses nothing of it', async (t) => {
     const { devices, send, query, clock, folder, lines, restart } = await startTelemetry(t);
     const device = devices.add('meter', MANIFEST);
     for (let index = 0; index < 3; index++) await send(device, { timestamp: NOW_S + index, count: index });
@@ -105,7 +105,7 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), [`${NOW_S + 1},1`]);
   });
 
-  test('seals everything when asked, and the journal is free then', async (t) => {
+  test('the thread of the store seals everything on request, and the journal is free then', async (t) => {
     const { devices, send, query, telemetry, restart } = await startTelemetry(t);
     const device = devices.add('meter', MANIFEST);
     for (let index = 0; index < 5; index++) await send(device, { timestamp: NOW_S + index, count: index });
@@ -145,14 +145,14 @@ describe('the thread of the store', () => {
     );
   });
 
-  test('slows the acknowledgements down while it lags behind, and then goes on', async (t) => {
+  test('the thread of the store slows acknowledgements down while it lags behind, and then goes on', async (t) => {
     const { devices, send, query } = await startTelemetry(t, { limits: { storeBacklogBytes: 0 } });
     const device = devices.add('meter', MANIFEST);
     for (let index = 0; index < 5; index++) await send(device, { timestamp: NOW_S + index, count: index });
     assert.equal((await query(EVERYTHING)).trimEnd().split('\n').length, 6);
   });
 
-  test('leaves samples out of the metrics page while their values are unknown', async () => {
+  test('the thread of the store leaves samples out of the metrics page while their values are unknown', async () => {
     const metrics = createMetrics();
     registerStoreMetrics(metrics, () => undefined);
     const text = await metrics.text();
@@ -160,7 +160,7 @@ describe('the thread of the store', () => {
     assert.doesNotMatch(text, /^gateway_/m);
   });
 
-  test('shows its state on the metrics page', async (t) => {
+  test('the thread of the store shows its state on the metrics page', async (t) => {
     const { metrics, telemetry } = await startTelemetry(t);
     await until(() => telemetry.status() !== undefined);
     const text = await metrics.text();
@@ -168,7 +168,7 @@ describe('the thread of the store', () => {
     assert.match(text, /^gateway_telemetry_store_degraded 0$/m);
   });
 
-  test('says how large it is and what it cannot do', async (t) => {
+  test('the thread of the store reports its size and its faults', async (t) => {
     const { telemetry } = await startTelemetry(t);
     await until(() => telemetry.status() !== undefined);
     const status = telemetry.status();

@@ -52,7 +52,7 @@ const never = (): boolean => false;
 const isTold = (told: readonly (number | undefined)[]): boolean => told.some((ms) => ms !== undefined);
 
 describe('the rhythm of a device', () => {
-  test('one that sends every minute is missed after a quarter of an hour, until it sends again', () => {
+  test('a device that sends every minute is missed after a quarter of an hour, until it sends again', () => {
     const device = watched();
     assert.equal(isTold(device.live(rhythmDaysMin * DAY_MS + HOUR_MS, every(MINUTE_MS))), false);
     const told = device.live(HOUR_MS, never);
@@ -62,7 +62,7 @@ describe('the rhythm of a device', () => {
     assert.equal(isTold(device.live(MINUTE_MS, () => true)), false);
   });
 
-  test('one that sends each hour is missed after four of them', () => {
+  test('a device that sends each hour is missed after four hours', () => {
     const device = watched();
     assert.equal(isTold(device.live(3 * DAY_MS, every(HOUR_MS))), false);
     const told = device.live(6 * HOUR_MS, never);
@@ -71,7 +71,7 @@ describe('the rhythm of a device', () => {
     assert.ok(first * CHECK_MS <= silentPauses * HOUR_MS, `after ${first} checks`);
   });
 
-  test('nobody is missed before two whole days are known, nor after another blueprint', () => {
+  test('no device is missed before two whole days are known, nor after another blueprint', () => {
     const device = watched();
     device.live(rhythmDaysMin * DAY_MS - HOUR_MS, every(MINUTE_MS));
     assert.equal(isTold(device.live(HOUR_MS - 2 * CHECK_MS, never)), false);
@@ -81,7 +81,7 @@ describe('the rhythm of a device', () => {
     assert.deepEqual(device.learned(), [['device', []]], 'nor by the next run');
   });
 
-  test('the next run goes on with what was learned', () => {
+  test('the learned rhythm survives a restart', () => {
     const device = watched();
     device.live(rhythmDaysMin * DAY_MS + HOUR_MS, every(MINUTE_MS));
     device.restart();
@@ -94,7 +94,7 @@ describe('the rhythm of a device', () => {
     assert.deepEqual(days?.slice(0, rhythmDaysMin), [MINUTE_MS, MINUTE_MS]);
   });
 
-  test('what sends when something changes, or by day alone, has no rhythm', () => {
+  test('a device that sends on change or only by day has no rhythm', () => {
     const doors = watched();
     const atHours = [6, 6.1, 6.2, 7, 12, 12.5, 18, 18.1, 22].map((hour) => Math.round(hour * 60) * MINUTE_MS);
     assert.equal(isTold(doors.live(6 * DAY_MS, (ms) => atHours.includes(ms % DAY_MS))), false);
@@ -104,12 +104,12 @@ describe('the rhythm of a device', () => {
     assert.equal(isTold(roof.live(8 * DAY_MS, isDay)), false);
   });
 
-  test('a burst and then nothing is no rhythm either', () => {
+  test('a burst followed by silence is no rhythm', () => {
     const device = watched();
     assert.equal(isTold(device.live(9 * DAY_MS, (ms) => ms % DAY_MS < 10 * MINUTE_MS)), false);
   });
 
-  test('one failure teaches nothing, and a long one is no end of it', () => {
+  test('one failure does not change the rhythm, and a long one does not end it', () => {
     const device = watched();
     device.live(4 * DAY_MS, every(MINUTE_MS));
     assert.ok(isTold(device.live(5 * HOUR_MS, never)));
@@ -118,7 +118,7 @@ describe('the rhythm of a device', () => {
     assert.ok(again.slice(20).every((ms) => ms !== undefined));
   });
 
-  test('who is away is not silent, and is given its time when it is back', () => {
+  test('a device that is OFFLINE is not silent, and gets its time when it is back', () => {
     const device = watched();
     device.live(3 * DAY_MS, every(MINUTE_MS));
     assert.equal(isTold(device.live(DAY_MS, never, never)), false);

@@ -41,7 +41,7 @@ function valuesOf({ readings }: Announced, topic: string, message: string): Reco
 
 describe('the announcement of', () => {
   for (const announcement of ANNOUNCEMENTS)
-    test(`${announcement.maker} becomes what it means, or is refused in a sentence`, () => {
+    test(`the announcement of ${announcement.maker} becomes attributes and commands, or is refused in a sentence`, () => {
       const device = announced(announcement);
       const { attributes = [], commands = [], reads = [], writes = [], refusal } = announcement;
       assert.deepEqual(device.attributes.map(attributeText), attributes);

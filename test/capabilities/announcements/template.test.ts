@@ -79,7 +79,7 @@ const ROWS: [template: string, made: string | undefined][] = [
   ['{{ value_json.deep.list is sequence }}', 'True'],
 ];
 
-test('a message as small devices write it costs the value without a meaning only', () => {
+test('a message with values such as nan loses only those', () => {
   const read = (template: string, payload: string): unknown => readValueTemplate(template)(payload);
   const payload = '{"acv":220.1,"freq":inf,"tem":,"pw0":0.6,}';
   assert.equal(read('{{ value_json.acv }}', payload), '220.1');
@@ -124,12 +124,12 @@ describe('a value template', () => {
     assert.equal(readValueTemplate('{{ value }}')('offline'), 'offline');
   });
 
-  test('reaches nothing but what it is given', () => {
+  test('a value template reaches nothing but its arguments', () => {
     for (const name of ['constructor', '__proto__', 'toString'])
       assert.equal(readValueTemplate(`{{ value_json.${name} }}`)('{}'), '');
   });
 
-  test('makes no text of a size that nobody asked for', () => {
+  test('a value template makes no text beyond the size limit', () => {
     const grows = `{% set x = value %}${'{% set x = x ~ x %}'.repeat(60)}{{ x }}`;
     assert.equal(readValueTemplate(grows)('x'.repeat(1_000)), undefined);
     assert.equal(readValueTemplate("{{ value | replace('x', value) }}")('x'.repeat(10_000)), undefined);

@@ -97,7 +97,7 @@ function start(t: TestContext, wallMs?: number, provenMs?: number) {
 }
 
 describe('the gateway as a device', () => {
-  test('serves between start and stop only, and leaves no timer', (t) => {
+  test('the gateway as a device works between start and stop only, and leaves no timer', (t) => {
     const { appliance, clock } = start(t);
     assert.equal(appliance.isServing(), false);
     appliance.start();
@@ -107,7 +107,7 @@ describe('the gateway as a device', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('the gateway as a device is not ready before its start, and says what does not work after it', (t) => {
+  test('the gateway as a device is not ready before its start, and afterwards names what does not work', (t) => {
     const { appliance, box } = start(t);
     const codes = () => appliance.faults().map(({ code }) => code);
     assert.deepEqual(codes(), ['starting']);
@@ -133,7 +133,7 @@ describe('the gateway as a device', () => {
     assert.deepEqual(codes(), ['starting']);
   });
 
-  test('the gateway as a device goes on when the box cannot be measured once, and says so once an hour', async (t) => {
+  test('the gateway as a device goes on when a measurement of the box fails once, and logs so once an hour', async (t) => {
     const { appliance, clock, lines, told, box } = start(t);
     appliance.start();
     box.fails = true;
@@ -145,7 +145,7 @@ describe('the gateway as a device', () => {
     assert.equal(told.length, 2);
   });
 
-  test('the gateway as a device is measured while its disk tells nothing, and says that it does not', async (t) => {
+  test('the gateway as a device is measured while the disk gives no figures, and says so', async (t) => {
     const { appliance, clock, told, box } = start(t);
     appliance.start();
     box.load = { ...LOAD, disk: undefined };
@@ -163,7 +163,7 @@ describe('the gateway as a device', () => {
     );
   });
 
-  test('shows its memory and the delay of its event loop on the metrics page too', async (t) => {
+  test('the metrics page shows its memory and the delay of its event loop too', async (t) => {
     const { appliance, metrics } = start(t);
     appliance.start();
     const text = await metrics.text();
@@ -171,7 +171,7 @@ describe('the gateway as a device', () => {
     assert.match(text, /^gateway_event_loop_delay_seconds 0\.00126$/m);
   });
 
-  test('tells its properties at the start and measures every 10 s', async (t) => {
+  test('the gateway as a device reports its properties at the start and measures every 10 s', async (t) => {
     const { appliance, clock, told, properties, box } = start(t);
     appliance.start();
     assert.equal(properties[0]?.['version'], '1.2.3');
@@ -208,7 +208,7 @@ describe('the gateway as a device', () => {
     });
   });
 
-  test('raises and clears its alerts by what it sees', async (t) => {
+  test('the gateway as a device raises and clears its alerts by what it measures', async (t) => {
     const { appliance, clock, told, box } = start(t);
     appliance.start();
     const alertsAfter = async (durationMs: number): Promise<unknown> => {
@@ -248,7 +248,7 @@ describe('the gateway as a device', () => {
     assert.equal(told.at(-1)?.['status'], 'ok');
   });
 
-  test('warns of a clock that is years ahead at a first start, and ends the warning when it is put back', async (t) => {
+  test('a clock years ahead at the first start raises a warning, which ends when it is put back', async (t) => {
     const { appliance, told, clock } = start(t, Date.UTC(2040, 0, 1));
     appliance.start();
     assert.deepEqual(told[0]?.['alerts'], ['clock_ahead']);
@@ -257,13 +257,13 @@ describe('the gateway as a device', () => {
     assert.deepEqual(told.at(-1)?.['alerts'], []);
   });
 
-  test('warns of a clock that went years ahead while the box was off', (t) => {
+  test('a clock that went years ahead while the box was off raises a warning', (t) => {
     const { appliance, told } = start(t, Date.UTC(2034, 0, 1), Date.UTC(2027, 0, 1));
     appliance.start();
     assert.deepEqual(told[0]?.['alerts'], ['clock_ahead']);
   });
 
-  test('says that its clock is not set', (t) => {
+  test('a clock that is not set raises an alert', (t) => {
     const { appliance, told } = start(t, 0);
     appliance.start();
     assert.deepEqual(told[0]?.['alerts'], ['clock_not_set']);

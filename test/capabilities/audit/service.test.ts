@@ -71,7 +71,7 @@ describe('an entry of the audit trail', () => {
     assert.deepEqual(operations(), ['update_site']);
   });
 
-  test('tells when something was last done, not when it was refused', async (t) => {
+  test('an entry of the audit trail tells when something was last done, not when it was refused', async (t) => {
     const { audit, clock, record } = start(t);
     assert.equal(audit.lastDoneMs('create_backup'), undefined);
     await record('create_backup');
@@ -185,7 +185,7 @@ describe('an entry of the audit trail', () => {
     ]);
   });
 
-  test('made before the clock was set gets its true time', async (t) => {
+  test('an entry made before the clock was set gets its true time', async (t) => {
     const { audit, clock, record } = start(t, {}, new TestClock(1_000));
     await record('update_site');
     await clock.advance(5_000);
@@ -195,7 +195,7 @@ describe('an entry of the audit trail', () => {
 });
 
 describe('the audit trail', () => {
-  test('keeps 90 days', async (t) => {
+  test('the audit trail keeps 90 days', async (t) => {
     const { clock, record, operations } = start(t);
     await record('first');
     await clock.advance(DAY_MS);
@@ -207,7 +207,7 @@ describe('the audit trail', () => {
     assert.deepEqual(operations(), ['second']);
   });
 
-  test('keeps its young entries when the clock leaps ahead', async (t) => {
+  test('the audit trail keeps its young entries when the clock leaps ahead', async (t) => {
     const { clock, record, operations } = start(t);
     await record('first');
     clock.step(365 * DAY_MS);
@@ -215,14 +215,14 @@ describe('the audit trail', () => {
     assert.deepEqual(operations(), ['first']);
   });
 
-  test('keeps so many entries, and removes the oldest in batches', async (t) => {
+  test('the audit trail keeps a bounded number of entries, and removes the oldest in batches', async (t) => {
     const { clock, record, operations } = start(t, { entries: 3, deletedAtOnce: 2, retentionPauseMs: 1 });
     for (let count = 1; count <= 10; count++) await record(`change_${count}`);
     await clock.advance(LIMITS.audit.retentionIntervalMs + 100);
     assert.deepEqual(operations(), ['change_10', 'change_9', 'change_8']);
   });
 
-  test('keeps fewer while the room for state is scarce, at once, and as many as ever afterwards', async (t) => {
+  test('the audit trail keeps fewer entries while the room for state is scarce, and the full number afterwards', async (t) => {
     const limits = { entries: 6, entriesWhenScarce: 2, deletedAtOnce: 1, retentionPauseMs: 1 };
     const listeners = new Set<() => void>();
     let isScarce = false;
@@ -251,7 +251,7 @@ describe('the audit trail', () => {
     assert.equal(listeners.size, 0);
   });
 
-  test('keeps so many entries of rules, and those of people however many rules make', async (t) => {
+  test('the audit trail bounds the entries of rules, and keeps those of people however many rules make', async (t) => {
     const limits = { entries: 6, automaticEntries: 3, deletedAtOnce: 2, retentionPauseMs: 1 };
     const { audit, clock, record, operations } = start(t, limits);
     for (let count = 1; count <= 10; count++) {

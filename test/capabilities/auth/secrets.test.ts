@@ -10,7 +10,7 @@ import { startAuth } from './support.ts';
 const TYPED: Record<string, string[]> = { '0': ['0', 'O', 'o'], '1': ['1', 'I', 'i', 'L', 'l'] };
 
 describe('a claim code', () => {
-  test('a claim code is the same however it is typed', () => {
+  test('a claim code is the same in upper and lower case, with and without separators', () => {
     const bytes = uint8Array({ minLength: 12, maxLength: 12 });
     const gaps = array(constantFrom('', ' ', '-', '  ', '\t', ' - '), { minLength: 12, maxLength: 12 });
     assertProperty(
@@ -33,7 +33,7 @@ describe('a claim code', () => {
     );
   });
 
-  test('uses each of its letters as often as any other', () => {
+  test('a claim code uses each of its letters equally often', () => {
     const letters = new Set(
       Array.from({ length: 256 }, (_, byte) => newClaimCode(() => Buffer.alloc(12, byte)).charAt(0)),
     );

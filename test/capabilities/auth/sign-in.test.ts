@@ -54,7 +54,7 @@ async function timed({ clock, hashing }: AuthSetup, attempt: Promise<string>): P
 }
 
 describe('failed logins', () => {
-  test('failed logins wait longer each time, up to a limit, and the right password still gets in', async (t) => {
+  test('failed logins wait longer each time, up to a limit, and the right password still works', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     const waits: number[] = [];
@@ -140,7 +140,7 @@ describe('failed logins', () => {
     }
   });
 
-  test('delay nobody where he has logged in before, not even from his own address', async (t) => {
+  test('failed logins delay nobody at an address where he has logged in before', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     await setup.auth.users.create('ben', 'USER', PASSWORD);
@@ -156,7 +156,7 @@ describe('failed logins', () => {
     for (const attempt of waiting) await timed(setup, attempt);
   });
 
-  test('failed logins at an account wait in a bounded number of places, one for each address', async (t) => {
+  test('failed logins at one account wait in a bounded number of places, one per address', async (t) => {
     const setup = startAuth(t, {
       limits: { ...CHEAP, accountFailuresWithoutDelay: 1, attemptsPerAccount: 2 },
     });
@@ -169,7 +169,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn(PASSWORD, '10.0.0.3')), ['INSTALLER', 1]);
   });
 
-  test('failed logins do not take the places for hashes from people at addresses of theirs', async (t) => {
+  test('failed logins do not use up the hashing places of people at their usual addresses', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, hashesWaiting: 1, hashesWaitingKnown: 1 } });
     const logIn = await withUser(setup);
     await logIn(PASSWORD, '10.0.0.1');
@@ -179,7 +179,7 @@ describe('failed logins', () => {
     await making;
   });
 
-  test('failed logins count the same when the current password is guessed for a new one, from wherever', async (t) => {
+  test('failed logins include wrong current passwords when a password is changed', async (t) => {
     const setup = startAuth(t, { limits: { ...CHEAP, accountFailuresWithoutDelay: 2 } });
     const anna = await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
     const change = async (current: string, from: string): Promise<string> => {
@@ -252,7 +252,7 @@ describe('a password', () => {
     assert.equal(await outcome(attempt), 'USER');
   });
 
-  test('a password lets nobody in after access was reset', async (t) => {
+  test('a password no longer works after access was reset', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     setup.open().resetAccess({ revokeTokens: false });
@@ -292,7 +292,7 @@ describe('the claim code', () => {
     assert.equal(existsSync(fileOf(setup)), false);
   });
 
-  test('takes the place of whatever cannot be read there, and of its draft', (t) => {
+  test('the claim code replaces an unreadable file, and its draft', (t) => {
     const setup = startAuth(t);
     const file = fileOf(setup);
     const obstacles: [what: string, put: (path: string) => void][] = [
@@ -361,7 +361,7 @@ describe('the claim code', () => {
     assert.deepEqual([user.role, auth.claim.isClaimed()], ['INSTALLER', true]);
   });
 
-  test('makes an existing user the installer and keeps its id', async (t) => {
+  test('the claim code makes an existing user the installer and keeps its id', async (t) => {
     const setup = startAuth(t);
     const ben = await setup.auth.users.create('ben', 'OWNER', PASSWORD);
     const code = readFileSync(fileOf(setup), 'utf8');

@@ -15,7 +15,7 @@ describe('an access token', () => {
       assert.equal(auth.tokens.authenticate(wrong), undefined, wrong);
   });
 
-  test('tells who it is, and counts under a key of its own', (t) => {
+  test('an access token tells whose it is, and counts under a key of its own', (t) => {
     const { auth } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'meter', role: 'USER' });
     assert.deepEqual(auth.tokens.authenticate(text), {
@@ -26,7 +26,7 @@ describe('an access token', () => {
     });
   });
 
-  test('gives a person or program no more of what is limited per caller than the first one', async (t) => {
+  test('an access token gives its owner no more of the limits per caller than the first one', async (t) => {
     const { auth } = startAuth(t);
     const anna = await auth.users.create('anna', 'USER', 'correct horse');
     const session = auth.tokens.createSession(anna);
@@ -45,7 +45,7 @@ describe('an access token', () => {
     );
   });
 
-  test('makes no more than a share of the tokens of its person', async (t) => {
+  test('an access token makes no more than a share of the tokens of its person', async (t) => {
     const { auth } = startAuth(t, { limits: { ...CHEAP, tokensPerPerson: 4, tokensByTokens: 2 } });
     const anna = await auth.users.create('anna', 'USER', 'correct horse');
     const { record: session } = auth.tokens.createSession(anna);
@@ -58,7 +58,7 @@ describe('an access token', () => {
     auth.tokens.createFor(session, request);
   });
 
-  test('an access token is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {
+  test('tokens are bounded per person, per program with the tokens it made, and in all', async (t) => {
     const { auth } = startAuth(t, { limits: { ...CHEAP, tokensPerPerson: 3, tokens: 7 } });
     const request = { name: 'x', role: 'READONLY' } as const;
     const anna = await auth.users.create('anna', 'USER', 'correct horse');
@@ -82,7 +82,7 @@ describe('an access token', () => {
     assert.doesNotThrow(() => auth.tokens.createSession(anna));
   });
 
-  test('counts at once when another process made or revoked it', (t) => {
+  test('an access token counts at once when another process made or revoked it', (t) => {
     const { auth, open } = startAuth(t);
     const other = open();
     const { text, record } = other.tokens.create({ name: 'x', role: 'OWNER' });
@@ -123,7 +123,7 @@ describe('an access token', () => {
     assert.deepEqual([auth.tokens.authenticate(text), ended], [undefined, [record.id]]);
   });
 
-  test('lives again when the clock that had run ahead is corrected', (t) => {
+  test('an access token is valid again when a clock that had run ahead is corrected', (t) => {
     const { auth, clock } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
     clock.step(30 * 365 * 24 * HOUR_MS);
@@ -132,7 +132,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
   });
 
-  test('keeps its end when the clock is put back by mistake, in however many steps it is right again', async (t) => {
+  test('an access token keeps its end when the clock is put back by mistake, in however many steps it is corrected', async (t) => {
     const { auth, clock } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS });
     await clock.advance(HOUR_MS);
@@ -146,7 +146,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
   });
 
-  test('keeps its end when the box loses its power while the clock is behind', async (t) => {
+  test('an access token keeps its end when the power fails while the clock is behind', async (t) => {
     const { auth, clock, open } = startAuth(t);
     const request = { name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS } as const;
     const { record } = auth.tokens.create(request);
@@ -163,7 +163,7 @@ describe('an access token', () => {
     assert.equal(next.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
   });
 
-  test('keeps its end when the clock is still behind after a restart', async (t) => {
+  test('an access token keeps its end when the clock is still behind after a restart', async (t) => {
     const { auth, clock, open } = startAuth(t);
     const request = { name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS } as const;
     const { record } = auth.tokens.create(request);
@@ -186,7 +186,7 @@ describe('an access token', () => {
     );
   });
 
-  test('follows a step that the disk did not take at once', async (t) => {
+  test('an access token follows a clock step that the disk did not store at once', async (t) => {
     const { auth, clock, database } = startAuth(t);
     const { record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS });
     await clock.advance(HOUR_MS);
@@ -201,7 +201,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
   });
 
-  test('made while the clock was behind lives its whole life once it is right again', async (t) => {
+  test('an access token made while the clock was behind lives its whole life once it is right again', async (t) => {
     const { auth, clock } = startAuth(t);
     clock.step(-30 * HOUR_MS);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
@@ -212,7 +212,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
-  test('made before the clock was set lives its whole life after', async (t) => {
+  test('an access token made before the clock was set lives its whole life afterwards', async (t) => {
     const clock = new TestClock(60_000);
     const { auth } = startAuth(t, { clock });
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
@@ -225,7 +225,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
-  test('made in an earlier run without a clock counts from the start of this run', async (t) => {
+  test('an access token made in an earlier run without a clock counts from the start of this run', async (t) => {
     const clock = new TestClock(60_000);
     const { auth, open } = startAuth(t, { clock });
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
@@ -239,7 +239,7 @@ describe('an access token', () => {
     assert.equal(next.tokens.authenticate(text), undefined);
   });
 
-  test('stores its last use once an hour, not at each call', async (t) => {
+  test('an access token stores its last use once an hour, not at each call', async (t) => {
     const { auth, clock, database } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     const changes = database.prepare<[], { n: number }>('SELECT total_changes() AS n');
@@ -257,7 +257,7 @@ describe('an access token', () => {
     assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs + HOUR_MS, 2]);
   });
 
-  test('shows its last use at once', (t) => {
+  test('an access token shows its last use at once', (t) => {
     const { auth, clock } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, undefined);
@@ -265,7 +265,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, clock.wallMs());
   });
 
-  test('stores its last use at the stop, and none while the clock is not set', (t) => {
+  test('an access token stores its last use at the stop, and none while the clock is not set', (t) => {
     const { auth, clock } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     const nowMs: number = clock.wallMs();
@@ -289,7 +289,7 @@ describe('an access token', () => {
     make();
   });
 
-  test('keeps working when the disk takes no last use', async (t) => {
+  test('an access token keeps working when the disk does not store its last use', async (t) => {
     const { auth, clock, database, lines } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     database

@@ -16,7 +16,7 @@ describe('users', () => {
     );
   });
 
-  test('users exist once when two of one name are made at the same moment', async (t) => {
+  test('two users of one name made at the same moment become one user and one refusal', async (t) => {
     const { auth } = startAuth(t);
     const results = await Promise.allSettled(
       ['anna', 'Anna'].map((name) => auth.users.create(name, 'USER', PASSWORD)),

@@ -94,11 +94,11 @@ describe('backups at a target', () => {
   const DEPOT = { id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', slug: 'depot' };
   const name = (day: string, owner = DEPOT) => backupName(owner, at(`${day}T02:15`));
 
-  test('a name has no character that a stick refuses', () => {
+  test('the name of a backup has no character that a stick refuses', () => {
     assert.equal(name('10'), 'depot-3f0c6a52-20260310T021500Z.backup');
   });
 
-  test('the oldest of this gateway beyond the number to keep go, and nothing of anybody else', () => {
+  test('backups beyond the number to keep are removed, oldest first, and no other file is', () => {
     const there = [
       name('12'),
       name('10'),
@@ -123,19 +123,19 @@ describe('backups at a target', () => {
     assert.deepEqual(namesToRemove(there, DEPOT, 1, name('12')), sorted.slice(0, 2));
   });
 
-  test('the one just made stays, also when the clock that names it is behind', () => {
+  test('a new backup stays although the clock that names it is behind', () => {
     const there = [name('12'), name('10'), name('11')];
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('10')), [name('11')]);
     assert.deepEqual(namesToRemove(there, DEPOT, 1, name('10')), [name('11'), name('12')]);
   });
 
-  test('those of a clock that was ahead go first, and keep nobody out', () => {
+  test('backups of a clock that was ahead go first, and block no later ones', () => {
     const there = [name('27'), name('09'), name('28'), name('10')];
     assert.deepEqual(namesToRemove(there, DEPOT, 3, name('10')), [name('27')]);
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('10')), [name('27'), name('28')]);
   });
 
-  test('removes files that a power cut left half written', () => {
+  test('files that a power cut left half written are removed', () => {
     const there = [`${name('10')}.part`, name('11')];
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('11')), [`${name('10')}.part`]);
   });

@@ -48,7 +48,7 @@ function planned(t: TestContext, timezone = 'UTC', rehearsal?: Rehearsal) {
   return { backups, clock, damages, database, dataDir, folder, restarts, saying };
 }
 
-test('a state.db that cannot be read when a backup may be due ends nothing', async (t) => {
+test('an unreadable state.db when a backup may be due ends nothing', async (t) => {
   const { backups, clock, database, saying } = planned(t);
   backups.start();
   database.close();
@@ -56,7 +56,7 @@ test('a state.db that cannot be read when a backup may be due ends nothing', asy
   assert.equal(saying('whether a backup is due is not known').length, 1);
 });
 
-test('a failure that cannot be stored is told, ends nothing, and has its pause', async (t) => {
+test('a failure that cannot be stored is reported, ends nothing, and is retried after a pause', async (t) => {
   const { backups, clock, database, folder, saying } = planned(t);
   rmSync(folder, { recursive: true });
   database.prepare('ALTER TABLE backup_outcome RENAME TO elsewhere').run();
@@ -79,7 +79,7 @@ test('a backup is made for a site in a time zone that this version does not know
   await backups.stop();
 });
 
-test('a backup by plan begins when the reader of the one before has its last byte', async (t) => {
+test('a planned backup begins when the previous one has been read to its end', async (t) => {
   const { backups, clock, saying } = planned(t);
   const open = () => backups.open(PASSWORD, { includeHistory: false, signal: new AbortController().signal });
   const { stream } = await open();
@@ -96,7 +96,7 @@ test('a backup by plan begins when the reader of the one before has its last byt
   await unread.stream.cancel();
 });
 
-test('a history that turns out to be damaged is told to who mends it', async (t) => {
+test('a history found damaged during a backup is reported to the part that repairs it', async (t) => {
   const { backups, damages, dataDir, saying } = planned(t);
   writeFileSync(join(dataDir, 'history.db'), 'no database. '.repeat(1_000));
   backups.update({ includeHistory: true });
@@ -110,7 +110,7 @@ for (const [title, code, fault] of [
   ['no room', 'SQLITE_FULL', /^The disk is full.*Make room/],
   ['no process', 'EAGAIN', /^The system starts nothing more now/],
 ] as const)
-  test(`a plan says what a person can do when the box has ${title} for its backup`, async (t) => {
+  test(`a plan names the remedy when the box has ${title} for its backup`, async (t) => {
     const { backups, database, saying } = planned(t);
     database.copyTo = () => Promise.reject(Object.assign(new Error('refused'), { code }));
     await backups.run();
@@ -139,7 +139,7 @@ test('a backup that a power cut left half written at the target is removed even 
   await until(() => saying('backup failed').length === 1 && readdirSync(folder).length === 0);
 });
 
-test('old files are removed from a slow target for minutes and not for as long as it lists some', async (t) => {
+test('the removal of old files at a slow target takes minutes at most', async (t) => {
   const { backups, clock, saying } = planned(t);
   const listed = Array.from({ length: 9 }, (_, day) => `depot-x-2026020${day + 1}T000000Z.backup.part`);
   let removed = 0;
@@ -177,7 +177,7 @@ test('a rehearsal makes no backup by plan, misses none, and refuses to be asked 
   await assert.rejects(backups.run(), { code: 'in_rehearsal' });
 });
 
-test('a rehearsal that its owner ends here or on the box is over with the restart that follows', async (t) => {
+test('an ended rehearsal is over with the restart that follows, whether ended in the console or on the box', async (t) => {
   const ends: ((backups: Backups, mark: string) => void)[] = [
     (backups) => backups.endRehearsal(),
     (_backups, mark) => rmSync(mark),

@@ -130,7 +130,7 @@ describe('an archive is refused', () => {
 describe('an archive of another system is read', () => {
   const read = async (zip: Uint8Array) => (await readArchive(zip)).files ?? assert.fail('it is refused');
 
-  test('has its separators taken as folders', async () => {
+  test('an archive with backslashes has its separators taken as folders', async () => {
     const zip = await zipOf({ 'pump_manifest.yml': 'a: 1', 'pump_lua_main.lua': 'return' });
     for (const [from, to] of [
       ['pump_manifest.yml', 'pump\\manifest.yml'],
@@ -159,7 +159,7 @@ describe('an archive of another system is read', () => {
     assert.deepEqual([...(await read(zip)).keys()], ['manifest.yml']);
   });
 
-  test('gives texts in UTF-8 without a mark, whatever mark or UTF-16 they came with', async () => {
+  test('an archive gives texts in UTF-8 without a mark, whatever mark or UTF-16 they came with', async () => {
     const text = 'display_name: Wärme\r\n';
     const little = Buffer.from(`\ufeff${text}`, 'utf16le');
     const files = {
@@ -180,12 +180,12 @@ describe('an archive is read', () => {
     ...((await readArchive(zip)).files?.keys() ?? []),
   ];
 
-  test('keeps names in the alphabet of a packer that knows no UTF-8', async () => {
+  test('an archive keeps names in the encoding of a packer without UTF-8', async () => {
     const marked = await named(Buffer.from([0x61, 0x84, 0xe1]));
     assert.deepEqual(await paths(patched(patched(marked, LOCAL, 6, [0, 0]), CENTRAL, 8, [0, 0])), ['aäß']);
   });
 
-  test('gives its files unchanged', async () => {
+  test('an archive gives its files unchanged', async () => {
     const bytes = Buffer.from([0, 255, 10, 13]);
     const { files } = await readArchive(await zipOf({ 'a/b.bin': bytes, 'manifest.yml': 'x' }));
     assert.deepEqual(files?.get('a/b.bin'), bytes);
@@ -213,7 +213,7 @@ describe('an archive is read', () => {
     assert.deepEqual(await paths(await zipOf({ 'lib/manifest.yml': '' })), ['manifest.yml']);
   });
 
-  test('keeping the name of a file that is too large to be used, but not its content', async () => {
+  test('an archive keeps the name of a file that is too large to be used, without its content', async () => {
     const { files } = await readArchive(
       await zipOf({ 'manifest.yml': '', 'movie.mp4': Buffer.alloc(3_000_000, 1) }),
     );

@@ -90,12 +90,12 @@ describe('arguments', () => {
     ],
   ];
   for (const [title, given, argument, message] of refused)
-    test(`refuses ${title}`, () =>
+    test(`arguments are refused: ${title}`, () =>
       assert.deepEqual(checkArguments(command, given), {
         problems: [{ code: 'invalid_command_arguments', message, details: { argument } }],
       }));
 
-  test('reports every fault at once', () => {
+  test('arguments report every fault at once', () => {
     const { problems } = checkArguments(command, { mode: 1, count: 'x', other: 0 });
     assert.deepEqual(
       problems?.map((problem) => problem.details?.['argument']),
@@ -103,29 +103,29 @@ describe('arguments', () => {
     );
   });
 
-  test('reports so many unknown names at once, and not as many as a body can hold', () => {
+  test('arguments report a bounded number of unknown names at once', () => {
     const given = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
     assert.equal(checkArguments({ ...command, arguments: {} }, given).problems?.length, LIMITS.http.problems);
   });
 
-  test('accepts an integer for a float and an integral float for an integer, and fills in defaults', () => {
+  test('arguments take an integer for a float and an integral float for an integer, and get their defaults', () => {
     assert.deepEqual(checkArguments(command, { count: JSON.parse('3.0'), limit: 5 }), {
       arguments: { limit: 5, mode: 'auto', count: 3 },
     });
   });
 
-  test('takes null for an optional argument as absent', () => {
+  test('arguments take null for an optional one as absent', () => {
     assert.deepEqual(checkArguments(command, { limit: 5, count: null }), {
       arguments: { limit: 5, mode: 'auto' },
     });
   });
 
-  test('accepts no arguments for a command that declares none', () => {
+  test('arguments are refused for a command that declares none', () => {
     const { arguments: _, ...bare } = command;
     assert.deepEqual(checkArguments(bare, {}), { arguments: {} });
   });
 
-  test('masks sensitive values only', () => {
+  test('arguments have their sensitive values masked, and no others', () => {
     assert.deepEqual(maskSensitive(command, { limit: 5, code: 'secret' }), { limit: 5, code: '***' });
   });
 });

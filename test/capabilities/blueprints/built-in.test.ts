@@ -4,7 +4,7 @@ import { BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { startBlueprints } from './support.ts';
 
-test('refuses an id and a name that do not exist', (t) => {
+test('an unknown id or name of a blueprint is refused', (t) => {
   const { blueprints } = startBlueprints(t);
   for (const ask of [
     () => blueprints.require('6d1f0e52-3a57-4c1b-9f0e-000000000000'),
@@ -15,7 +15,7 @@ test('refuses an id and a name that do not exist', (t) => {
     assert.throws(ask, (error) => error instanceof GatewayError && error.code === 'blueprint_not_found');
 });
 
-test('writes the built-in blueprints once and keeps their creation time over a restart', async (t) => {
+test('the built-in blueprints are written once and keep their creation time over a restart', async (t) => {
   const { clock, database, lines, restart } = startBlueprints(t);
   database.prepare('DELETE FROM blueprint').run();
   const before = restart().require(BUILT_IN_IDS.gateway);
@@ -25,7 +25,7 @@ test('writes the built-in blueprints once and keeps their creation time over a r
   assert.equal(lines.filter((line) => line.message === 'built-in blueprint written').length, 4);
 });
 
-test('replaces a built-in blueprint that an older version of the program wrote', (t) => {
+test('a built-in blueprint of an older version is replaced', (t) => {
   const { database, restart } = startBlueprints(t);
   database
     .prepare("UPDATE blueprint SET manifest = '{}', fingerprint = 'older' WHERE id = ?")
@@ -33,13 +33,13 @@ test('replaces a built-in blueprint that an older version of the program wrote',
   assert.equal(restart().manifest(BUILT_IN_IDS.gateway).display_name, 'Gateway');
 });
 
-test('does not compile again what this version of the program wrote', (t) => {
+test('a built-in blueprint of the present version is not compiled again', (t) => {
   const { database, restart } = startBlueprints(t);
   database.prepare("UPDATE blueprint SET manifest = '{}' WHERE id = ?").run(BUILT_IN_IDS.gateway);
   assert.equal(restart().manifest(BUILT_IN_IDS.gateway).display_name, undefined);
 });
 
-test('finds built-in blueprints by name', (t) => {
+test('a built-in blueprint is found by its name', (t) => {
   const { blueprints } = startBlueprints(t);
   assert.equal(
     blueprints.requireByName('enapter', 'battery-inverter', 'latest').id,
@@ -47,7 +47,7 @@ test('finds built-in blueprints by name', (t) => {
   );
 });
 
-test('hands out one frozen manifest whose maps of names know no inherited name', (t) => {
+test('a manifest is frozen, shared, and has no inherited names', (t) => {
   const { blueprints } = startBlueprints(t);
   const manifest = blueprints.manifest(BUILT_IN_IDS.batteryInverter);
   assert.equal(blueprints.manifest(BUILT_IN_IDS.batteryInverter), manifest);
@@ -56,7 +56,7 @@ test('hands out one frozen manifest whose maps of names know no inherited name',
   assert.equal(manifest.commands['set_charge_limit']?.arguments?.['toString'], undefined);
 });
 
-test('gives every built-in blueprint the sections that clients expect', (t) => {
+test('every built-in blueprint has the sections that clients expect', (t) => {
   const { blueprints } = startBlueprints(t);
   for (const id of Object.values(BUILT_IN_IDS)) {
     const manifest = blueprints.manifest(id);

@@ -6,11 +6,11 @@ import { compiled, manifestWith, oldManifestWith } from './support.ts';
 const attributes = (entries: string): string => manifestWith(`telemetry:\n${entries}`);
 
 describe('the compiled manifest', () => {
-  test('names its own spec', () => {
+  test('the compiled manifest names its own spec', () => {
     assert.equal(compiled(manifestWith('')).manifest.blueprint_spec, 'device_compiled/3.0');
   });
 
-  test('names one Lua file, whatever options led to it', () => {
+  test('the compiled manifest names one Lua file, whichever option led to it', () => {
     const { manifest } = compiled(
       'blueprint_spec: device/3.0\ndisplay_name: S\nruntime:\n  type: lua\n  requirements: [modbus]\n' +
         '  options: {dir: src, luarocks: [enapter-ucm], allow_dev_luarocks: true, amalg_mode: isolate}\n',
@@ -23,7 +23,7 @@ describe('the compiled manifest', () => {
     });
   });
 
-  test('holds JSON schemas, inline ones parsed and files put in', () => {
+  test('the compiled manifest holds JSON schemas, inline ones parsed and files included', () => {
     const { manifest } = compiled(
       manifestWith(
         'telemetry: {t: {display_name: T, type: json, json_schema: "{\\"type\\": \\"array\\"}"}}\n' +
@@ -98,14 +98,14 @@ describe('the compiled manifest', () => {
     });
   });
 
-  test("keeps the author's own not_configured", () => {
+  test("the compiled manifest keeps the author's own not_configured", () => {
     const { manifest } = compiled(
       manifestWith('alerts: {not_configured: {display_name: Mine, severity: warning}}\n'),
     );
     assert.deepEqual(manifest.alerts, { not_configured: { display_name: 'Mine', severity: 'warning' } });
   });
 
-  test('says every access level', () => {
+  test('the compiled manifest names every access level', () => {
     const { manifest } = compiled(
       manifestWith(
         'properties: {p: {display_name: P, type: string}}\ntelemetry: {t: {display_name: T, type: float, access_level: owner}}\n' +
@@ -142,7 +142,7 @@ describe('the compiled manifest', () => {
     });
   });
 
-  test("leaves a unit of the author's own as it is, even one that is another spelling of a known unit", () => {
+  test("the compiled manifest keeps an author's own unit, even one that is another spelling of a known unit", () => {
     const { manifest } = compiled(
       attributes('  a: {display_name: A, type: float, unit: l, auto_scale: [pct]}\n') +
         'units: {l: {symbol: lots}, pct: {symbol: points}}\n',
@@ -236,7 +236,7 @@ describe('the compiled manifest', () => {
     ]);
   });
 
-  test('keeps everything else as it is, dot fields included', () => {
+  test('the compiled manifest keeps everything else as it is, dot fields included', () => {
     const { manifest } = compiled(
       manifestWith(
         '.cloud: {category: x, list: [1, {a: null}]}\ntelemetry: {t: {display_name: T, type: float, .hint: [true]}}\n',
@@ -246,7 +246,7 @@ describe('the compiled manifest', () => {
     assert.deepEqual(manifest.telemetry['t']?.['.hint'], [true]);
   });
 
-  test('takes a dot field among the entries of a section for a note, not for an entry', () => {
+  test('the compiled manifest takes a dot field among the entries of a section for a note', () => {
     const { manifest } = compiled(
       attributes('  .defaults: &d {type: float}\n  a: {display_name: A, <<: *d}\n') +
         'alerts: {.note: x}\ncommands: {.note: x}\nconfiguration: {.note: x}\nunits: {.note: x}\n',
@@ -269,7 +269,7 @@ describe('the compiled manifest', () => {
     assert.equal(manifest.telemetry['b']?.unit, 'A');
   });
 
-  test('reads a default of a flag that is written as text, and the older name of a hint', () => {
+  test('the compiled manifest takes a default of a flag written as text, and the older name of a hint', () => {
     const { manifest } = compiled(
       manifestWith(
         'command_groups: {g: {display_name: G}}\ncommands:\n  c:\n    display_name: C\n    group: g\n    ui: {icon: i, mobile_quick_access: true}\n' +
@@ -310,7 +310,7 @@ describe('the compiled manifest of the older spec', () => {
     });
   });
 
-  test('keeps units and colours as they are', () => {
+  test('the compiled manifest of the older spec keeps units and colours as they are', () => {
     const { t } = manifest.telemetry;
     assert.equal(t?.unit, 'celsius');
     assert.deepEqual(t?.enum_with_metainfo, [

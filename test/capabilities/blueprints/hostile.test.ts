@@ -120,7 +120,7 @@ function edited(text: string, changes: readonly { at: number; cut: number; put: 
 }
 
 describe('whatever is uploaded is judged:', () => {
-  test('edited manifests', () => {
+  test('edited manifests are judged without a crash', () => {
     assertProperty(
       property(edits, (changes) => {
         const files = filesOf({ ...FILES, 'manifest.yml': edited(SCRIPTED, changes) });
@@ -140,7 +140,7 @@ describe('whatever is uploaded is judged:', () => {
     { minLength: 1, maxLength: 2 },
   );
 
-  test('gently edited manifests', () => {
+  test('gently edited manifests are judged without a crash', () => {
     assertProperty(
       property(gentle, (changes) => {
         const files = filesOf({ ...FILES, 'manifest.yml': edited(SCRIPTED, changes) });
@@ -162,7 +162,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('the sample with edits', () => {
+  test('edits of the sample are judged without a crash', () => {
     const sample = builtInFiles('battery-inverter').get('manifest.yml')?.toString() ?? '';
     assertProperty(
       property(edits, (changes) => {
@@ -174,7 +174,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('any values in the places of the manifest', () => {
+  test('any values in the places of the manifest are judged without a crash', () => {
     const sections = constantFrom(
       'display_name',
       'runtime',
@@ -260,7 +260,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('zips with changed bytes', async () => {
+  test('zips with changed bytes are judged without a crash', async () => {
     const zip = await zipOf({ ...FILES, 'manifest.yml': SCRIPTED });
     assertVerdict(await compileArchive(zip, profiles));
     await assertProperty(
@@ -279,7 +279,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('any bytes', async () => {
+  test('any bytes are judged without a crash', async () => {
     await assertProperty(
       asyncProperty(uint8Array({ maxLength: 300 }), async (bytes) => {
         assertVerdict(await compileArchive(bytes, profiles));
@@ -290,7 +290,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('edited profiles', () => {
+  test('edited profiles are judged without a crash', () => {
     const text =
       'blueprint_spec: profile/1.0\ndisplay_name: P\nimplements: [lib.b]\ntelemetry:\n' +
       '  x: {display_name: X, type: string, enum: {a: {}, b: {}}}\n  y: {display_name: Y, type: float, unit: W/m2}\n' +
@@ -309,7 +309,7 @@ describe('whatever is uploaded is judged:', () => {
     );
   });
 
-  test('any unit and any Lua text', () => {
+  test('any unit and any Lua text are judged without a crash', () => {
     assertProperty(
       property(
         string({ unit: CHARACTER }),

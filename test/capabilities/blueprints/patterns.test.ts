@@ -38,7 +38,7 @@ describe('a pattern is allowed:', () => {
     test(JSON.stringify(pattern), () => assert.equal(isSafePattern(pattern), true));
 });
 
-test('the schema of a blueprint says which pattern', () => {
+test('the schema of a blueprint names the pattern that is refused', () => {
   const schema = JSON.stringify({ properties: { a: { pattern: '(a+)+$' } } });
   assert.deepEqual(
     problemsOf(manifestWith(`telemetry: {t: {display_name: T, type: json, json_schema: '${schema}'}}\n`)),
@@ -46,7 +46,7 @@ test('the schema of a blueprint says which pattern', () => {
   );
 });
 
-test('any text is judged', () => {
+test('any text is judged as a pattern', () => {
   assertProperty(
     property(string({ unit: CHARACTER }), (pattern) => {
       assert.equal(typeof isSafePattern(pattern), 'boolean');

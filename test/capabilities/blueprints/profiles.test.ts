@@ -309,7 +309,7 @@ describe('the profiles of the gateway', () => {
     assert.equal((await readArchive(await blueprints.profiles.zip())).files?.size, 90);
   });
 
-  test('uploaded twice lead to the same compiled blueprint, byte for byte', async (t) => {
+  test('the same profiles uploaded twice lead to the same compiled blueprint, byte for byte', async (t) => {
     const { blueprints } = startBlueprints(t);
     const zip = await zipOf({ 'manifest.yml': usesNew });
     const compiled: Uint8Array[] = [];

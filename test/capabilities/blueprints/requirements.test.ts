@@ -12,16 +12,16 @@ const needing = (requirements: string): string[] =>
     compiled(manifestWith('').replace('embedded', `embedded\n  requirements: ${requirements}`)).manifest,
   );
 
-test('names what a software module does not have', () => {
+test('requirements name what a software module lacks', () => {
   assert.deepEqual(needing('[modbus, can, lua_api_ver_3, relay, telepathy]'), ['can', 'relay', 'telepathy']);
 });
 
-test('is content with what a software module has, and with nothing', () => {
+test('requirements that a software module fulfils, and none at all, are accepted', () => {
   assert.deepEqual(needing('[modbus, http, lua_api_ver_3]'), []);
   assert.deepEqual(missingRequirements(compiled(manifestWith('')).manifest), []);
 });
 
-test('names the hardware that an old blueprint is written for', () => {
+test('requirements of an old blueprint name the hardware it is written for', () => {
   const files = { 'main.lua': 'return 1' };
   const old = oldManifestWith('');
   assert.deepEqual(missingRequirements(compiled(old, files).manifest), []);
@@ -30,7 +30,7 @@ test('names the hardware that an old blueprint is written for', () => {
   ]);
 });
 
-test('a module offers what the ports that it names are good for, the whole of a board only with all its ports', () => {
+test('a module offers what its ports serve, and a whole board only with all of its ports', () => {
   const relays = [1, 2, 3, 4, 5, 6].map((n) => `digital_output:rl-${n}`);
   for (const [said, wanted, expected] of [
     [[], 'can', false],
@@ -50,7 +50,7 @@ test('a module offers what the ports that it names are good for, the whole of a 
     assert.equal(offersOfModule(said).has(wanted), expected, `${said.join()} ${wanted}`);
 });
 
-test('says how a module comes to ports, and nothing of hardware that no port stands for', () => {
+test('requirements say how a module gets ports, and name no hardware without a port', () => {
   assert.equal(remedyFor(['telepathy']), undefined);
   assert.equal(
     remedyFor(['ENP-CAN']),

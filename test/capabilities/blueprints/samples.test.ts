@@ -12,14 +12,14 @@ const names = readdirSync(SAMPLE_BLUEPRINTS, { withFileTypes: true })
   .map(({ name }) => name);
 
 describe('the sample blueprints', () => {
-  test('the sample blueprints are four, and each is in the list', () => {
+  test('the sample blueprints are four, and each is listed', () => {
     assert.deepEqual(names.sort(), ['http-weather', 'modbus-inverter', 'relay', 'simulated-house']);
     const list = readFileSync(join(SAMPLE_BLUEPRINTS, 'README.md'), 'utf8');
     for (const name of names) assert.ok(list.includes(`\`${name}\``), name);
   });
 
   for (const name of names)
-    test(`${name} is valid by the strict check, compiles, and runs on a module of software alone`, async (t) => {
+    test(`the sample blueprint ${name} is valid by the strict check, compiles, and runs on a software module`, async (t) => {
       const { blueprints } = startBlueprints(t, 'STRICT');
       const zip = await zipOf(sampleBlueprint(name));
       assert.deepEqual(await blueprints.validate(zip), []);

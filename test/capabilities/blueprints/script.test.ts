@@ -30,12 +30,12 @@ async function run(script: string): Promise<unknown> {
 }
 
 describe('a joined script', () => {
-  test('a joined script is its only file, byte for byte', () => {
+  test('a joined script of one file is that file, byte for byte', () => {
     const source = 'local s = "ü\\255"\nreturn s\n';
     assert.equal(scriptOf('file: fw.lua', { 'fw.lua': source }), source);
   });
 
-  test('finds modules of its folder, in folders below, and as init files', async () => {
+  test('a joined script finds modules of its folder, in folders below, and as init files', async () => {
     const script = scriptOf('dir: src', {
       'src/main.lua': 'local a = require("lib.a")\nreturn a.name .. require "b" .. require("./c")',
       'src/lib/a.lua': 'return { name = "a" }',
@@ -45,7 +45,7 @@ describe('a joined script', () => {
     assert.equal(await run(script), 'abc');
   });
 
-  test('loads a module once, under whatever name, and hands over what is there in a ring', async () => {
+  test('a joined script loads a module once under any name, and a cycle gets what exists by then', async () => {
     const script = scriptOf('dir: .', {
       'main.lua': 'count = 0\nlocal a = require("a")\nassert(require("./a") == a)\nreturn count .. a.b.seen',
       'a.lua': 'count = count + 1\nlocal a = {}\npackage.loaded["a"] = a\na.b = require("b")\nreturn a',
@@ -54,7 +54,7 @@ describe('a joined script', () => {
     assert.equal(await run(script), '1table');
   });
 
-  test('finds what is only required as ./name, on any machine and on the one of the modules', async () => {
+  test('a joined script finds a module required as ./name, on any machine and module', async () => {
     const script = scriptOf('dir: src', {
       'src/main.lua':
         'local near = require("./near")\nprint(near.name .. require("./deep/far"))\nreturn near.name',
@@ -67,7 +67,7 @@ describe('a joined script', () => {
     assert.deepEqual(machine.printed, ['near same']);
   });
 
-  test('keeps every byte of a module', async () => {
+  test('a joined script keeps every byte of a module', async () => {
     const script = scriptOf('dir: .', {
       'main.lua': 'return require("m")',
       'm.lua':
@@ -76,7 +76,7 @@ describe('a joined script', () => {
     assert.equal(await run(script), 'same');
   });
 
-  test('names file and line of an error, in modules and in the entry', async () => {
+  test('a joined script names file and line of an error, in modules and in the entry', async () => {
     const files = {
       'main.lua': 'local m = require("m")\n\nif m.fail then m.fail() end\nerror("entry")',
       'm.lua': 'local m = {}\n\nfunction m.fail() error("module") end\nreturn m',
@@ -89,7 +89,7 @@ describe('a joined script', () => {
     assert.match(String(await run(scriptOf('dir: ., amalg_mode: nodebug', files))), /^\?:3: module/);
   });
 
-  test('holds what is required, and with isolate all of the folder', () => {
+  test('a joined script holds what is required, and with isolate the whole folder', () => {
     const files = {
       'src/main.lua': 'require("used")\nlocal name = "un" .. "used"\nreturn pcall(require, name)',
       'src/used.lua': 'return 1',
@@ -182,7 +182,7 @@ describe('modules that a text brings itself', () => {
   for (const [source, names] of cases)
     test(JSON.stringify(source), () => assert.deepEqual(findPreloads(source), names));
 
-  test('modules that a text brings itself are found by a require of any file, and run', async () => {
+  test('modules defined in a text are found by a require of any file, and run', async () => {
     const script = scriptOf('dir: .', {
       'main.lua':
         'package.preload["json2"] = function() return { v = 2 } end\nlocal m = require("m")\nreturn m + require("./json2").v',

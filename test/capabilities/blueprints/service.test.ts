@@ -45,14 +45,14 @@ function addDevice({ database }: BlueprintSetup, id: string, blueprintId: string
 }
 
 describe('upload', () => {
-  test('refuses bytes that are no zip, and stores nothing', async (t) => {
+  test('an upload that is no zip is refused, and nothing is stored', async (t) => {
     const { blueprints } = startBlueprints(t);
     const expected = [['invalid_body', 'file is not a zip archive']];
     assert.deepEqual(await codesOf(blueprints.upload(Buffer.from('no zip'))), expected);
     assert.deepEqual(await codesOf(blueprints.validate(Buffer.from('no zip'))), expected);
   });
 
-  test('refuses an invalid blueprint with the texts of validate, one entry each', async (t) => {
+  test('an invalid upload is refused with the texts of validate, one entry each', async (t) => {
     const { blueprints, database } = startBlueprints(t);
     const zip = await zipOf({ 'manifest.yml': manifestWith('icon: 1\nfoo: 2\n') });
     const texts = ['icon: must be a string', 'foo: unknown field'];
@@ -65,7 +65,7 @@ describe('upload', () => {
     assert.deepEqual(rows, { n: 0 });
   });
 
-  test('upload is possible while judging alone has used its share of the thread up', async (t) => {
+  test('an upload is possible while checks alone have used up their share of the thread', async (t) => {
     const { validateWorkMsPerMinute } = LIMITS.blueprints;
     const { blueprints, clock } = startBlueprints(t, 'STRICT', validateWorkMsPerMinute * 1.1);
     const zip = await zipOf({ 'manifest.yml': manifestWith('') });
@@ -80,14 +80,14 @@ describe('upload', () => {
     assert.deepEqual(await blueprints.validate(zip, 'anonymous'), []);
   });
 
-  test('names a missing manifest', async (t) => {
+  test('an upload without a manifest is refused by naming it', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await blueprints.validate(await zipOf({ 'other.yml': '' })), [
       'missed file manifest.yml',
     ]);
   });
 
-  test('stores the same content under a new id each time, and keeps it over a restart', async (t) => {
+  test('the same content is stored under a new id each time, and kept over a restart', async (t) => {
     const { blueprints, restart } = startBlueprints(t);
     const zip = await withScript();
     assert.deepEqual(await blueprints.validate(zip), []);
@@ -193,14 +193,14 @@ describe('the zip of a blueprint', () => {
     ]);
   });
 
-  test('ORIGINAL is the uploaded bytes', async (t) => {
+  test('the ORIGINAL zip is the uploaded bytes', async (t) => {
     const { blueprints } = startBlueprints(t);
     const zip = await withScript();
     const { id } = await blueprints.upload(zip);
     assert.deepEqual(Buffer.from(await blueprints.zip(id, 'ORIGINAL')), zip);
   });
 
-  test('COMPILED holds the manifest and one Lua file, and is the same every time', async (t) => {
+  test('the COMPILED zip holds the manifest and one Lua file, and is the same every time', async (t) => {
     const { blueprints } = startBlueprints(t);
     const [a, b] = [await blueprints.upload(await withScript()), await blueprints.upload(await withScript())];
     const zip = await blueprints.zip(a.id, 'COMPILED');
@@ -223,7 +223,7 @@ describe('the zip of a blueprint', () => {
     }
   });
 
-  test('COMPILED is refused as an upload', async (t) => {
+  test('the COMPILED zip is refused as an upload', async (t) => {
     const { blueprints } = startBlueprints(t);
     assert.deepEqual(await blueprints.validate(await blueprints.zip(BUILT_IN_IDS.gateway, 'COMPILED')), [
       'blueprint_spec: unsupported value "device_compiled/3.0", expected one of: device/1.0, device/3.0',

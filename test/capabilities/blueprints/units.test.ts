@@ -23,9 +23,9 @@ describe('units', () => {
     '{',
     'x'.repeat(65),
   ])
-    test(`${JSON.stringify(code)} is none`, () => assert.equal(parseUnit(code), undefined));
+    test(`the unit ${JSON.stringify(code)} does not exist`, () => assert.equal(parseUnit(code), undefined));
 
-  test('all that published blueprints use are known and canonical', () => {
+  test('all units of published blueprints are known and canonical', () => {
     for (const code of CODES.split(' ')) assert.equal(parseUnit(code)?.code, code);
   });
 
@@ -46,7 +46,7 @@ describe('units', () => {
     ['{packets}', '{packets}', '{packets}'],
   ];
   for (const [given, code, symbol] of canonical)
-    test(`${given} is ${code}, shown as ${symbol}`, () => {
+    test(`the unit ${given} is ${code}, shown as ${symbol}`, () => {
       const unit = parseUnit(given);
       assert.deepEqual([unit?.code, unit?.symbol], [code, symbol]);
     });
@@ -73,6 +73,6 @@ describe('units', () => {
     ['A', 'V', false],
   ];
   for (const [a, b, same] of compatible)
-    test(`${a} and ${b} ${same ? 'scale into each other' : 'do not mix'}`, () =>
+    test(`the units ${a} and ${b} ${same ? 'scale into each other' : 'do not mix'}`, () =>
       assert.equal(parseUnit(a)?.dimension === parseUnit(b)?.dimension, same));
 });

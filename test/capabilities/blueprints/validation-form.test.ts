@@ -188,7 +188,7 @@ const choices: Example[] = [
 testExamples({ form, choices });
 
 describe('problems', () => {
-  test('problems come once each, all in one pass, in document order', () => {
+  test('problems appear once each, all in one pass, in document order', () => {
     assert.deepEqual(
       problemsOf(
         manifestWith(

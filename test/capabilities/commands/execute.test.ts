@@ -64,7 +64,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.commands.list({ ...EVERYTHING }, 'SYSTEM').totalCount, 0);
   });
 
-  test('each wrong argument is named', async (t) => {
+  test('a refusal names each wrong argument', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const wrong = { value: 11, mode: 7, extra: 1 };
@@ -81,7 +81,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.deepEqual(bench.sent, []);
   });
 
-  test('nobody listens for commands', async (t) => {
+  test('a command is refused when nobody listens for it', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     bench.setListening(device, 0);
@@ -102,7 +102,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
   });
 
-  test('the script of a Lua device does not run', async (t) => {
+  test('a command is refused when the script of a Lua device does not run', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({
       commands: COMMANDS,
@@ -121,7 +121,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     });
   });
 
-  test('the last session went away between the check and the publication', async (t) => {
+  test('a command is refused when the last session ends between check and publication', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     bench.publish = () => {
@@ -135,7 +135,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
   });
 
-  test('nobody wanted it any more when the disk had taken its record', async (t) => {
+  test('a command is refused when its caller left before its record was on disk', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const disk = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.commands.list(EVERYTHING, 'SYSTEM').totalCount, 0);
   });
 
-  test('the device has its full number of commands in progress', async (t) => {
+  test('a command is refused when the device has its full number of commands in progress', async (t) => {
     const bench = await startBench(t, { limits: { inFlightPerDevice: 2 } });
     const device = bench.addDevice({ commands: COMMANDS });
     const other = bench.addDevice({ commands: COMMANDS });
@@ -172,7 +172,7 @@ describe('a command that is refused is neither recorded nor sent', () => {
     assert.equal(bench.sent.length, 4);
   });
 
-  test('the disk does not take the record', async (t) => {
+  test('a command is refused when the disk does not take its record', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     bench.state.prepare('DROP TABLE execution_response').run();
@@ -223,7 +223,7 @@ describe('a command that is sent', () => {
     assert.deepEqual(bench.commands.log(running.id), [started]);
   });
 
-  test('carries the manifest name, defaults filled in, and the true value of a sensitive argument', async (t) => {
+  test('a command that is sent carries the manifest name, defaults, and the true value of a sensitive argument', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const running = await bench.run(device, 'energy.limit', { arguments: { value: 5, pin: '1234' } });
@@ -274,7 +274,7 @@ describe('a command that is sent', () => {
     assert.equal(bench.sent.length, 1, 'it is never sent again');
   });
 
-  test('succeeds when its answer came while the gateway stood still, and is read only afterwards', async (t) => {
+  test('a command succeeds when its answer came while the gateway stood still and is read afterwards', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const [answered, silent] = [await bench.run(device, 'ping'), await bench.run(device, 'ping')];
@@ -286,7 +286,7 @@ describe('a command that is sent', () => {
     assert.equal((await silent.ended).state, 'TIMEOUT');
   });
 
-  test('lives on while its device writes to its log, for five minutes without a response', async (t) => {
+  test('a command stays in progress while its device writes to its log, for five minutes without a response', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });
     const other = bench.addDevice({ commands: COMMANDS });

@@ -92,7 +92,7 @@ describe('what a role must not see', () => {
     assert.throws(() => bench.commands.get(second, made.other, 'USER'));
   });
 
-  test('includes executions of another device and ids that never were', async (t) => {
+  test('a list leaves out executions of another device and unknown ids', async (t) => {
     const { bench, second, made } = await filled(t);
     for (const id of [made.alias, 'nothing', '']) {
       assert.throws(
@@ -150,7 +150,7 @@ describe('a page', () => {
       assert.equal(totalCount, expected.length);
     });
 
-  test('counts everything while limit and offset cut it', async (t) => {
+  test('a page counts all executions while limit and offset cut it', async (t) => {
     const { bench, made } = await filled(t);
     const page = (limit: number, offset: number) =>
       bench.commands.list({ ...DEFAULTS, limit, offset }, 'SYSTEM');
@@ -159,14 +159,14 @@ describe('a page', () => {
     assert.deepEqual(page(50, 99), { ids: [], totalCount: 4 });
   });
 
-  test('orders executions of one moment by id', async (t) => {
+  test('a page orders executions of one moment by id', async (t) => {
     const { bench } = await filled(t);
     bench.state.prepare('UPDATE execution SET created_at_ms = 1').run();
     const { ids } = bench.commands.list({ ...DEFAULTS, retention: 'ALL' }, 'SYSTEM');
     assert.deepEqual(ids, ids.toSorted());
   });
 
-  test('walks an index and never sorts the table', async (t) => {
+  test('a page is read from an index without sorting the table', async (t) => {
     const { bench, first, second } = await filled(t);
     const filters = [
       {},
@@ -183,7 +183,7 @@ describe('a page', () => {
 });
 
 describe('what must not be seen', () => {
-  test('what must not be seen is looked up by its index, and only where there is any', async (t) => {
+  test('hidden executions are looked up by their index, and only where there are any', async (t) => {
     const { bench } = await filled(t);
     const looks = () =>
       queryPlan(bench, DEFAULTS, 'READONLY').filter((line) => line.includes('execution_guarded'));

@@ -59,18 +59,18 @@ const ROWS: Row[] = [
 describe('state machine of an execution', () => {
   for (const [from, input, next, add] of ROWS) {
     const written = add.length > 0 ? `writes ${add.join(' and ')}` : 'writes nothing';
-    test(`${from} with ${input} becomes ${next} and ${written}`, () => {
+    test(`an execution that is ${from} with ${input} becomes ${next} and ${written}`, () => {
       assert.deepEqual(TRANSITIONS[from][input], { next, add });
     });
   }
 
-  test('the table names every pair of state and input once', () => {
+  test('the table of an execution names every pair of state and input once', () => {
     const pairs = ROWS.map(([from, input]) => `${from} ${input}`);
     assert.equal(new Set(pairs).size, pairs.length);
     assert.equal(pairs.length, Object.keys(TRANSITIONS).length * Object.keys(TRANSITIONS.NEW).length);
   });
 
-  test('no input leads out of an end', () => {
+  test('no input changes an ended execution', () => {
     for (const from of ENDS) {
       assert.ok(isFinished(from));
       for (const input of Object.keys(TRANSITIONS.NEW) as Input[])

@@ -88,7 +88,7 @@ function check(bench: Bench, ledger: Ledger): void {
 }
 
 describe('whatever happens to executions', () => {
-  test('acknowledged answers are kept once, ends are final, requests are sent once', async (t) => {
+  test('executions keep acknowledged answers once, stay in their end state, and send requests once', async (t) => {
     await holds(
       asyncProperty(array(action, { maxLength: 30 }), async (actions) => {
         const bench = await startBench(t);

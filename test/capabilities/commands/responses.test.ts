@@ -77,7 +77,7 @@ describe('responses of the device', () => {
     assert.deepEqual(await running.ended, execution);
   });
 
-  test('responses of the device are acknowledged, told and believed only when they are on disk', async (t) => {
+  test('responses of the device are acknowledged, published and counted only when they are on disk', async (t) => {
     const { bench, device, running } = await started(t);
     const seen: string[] = [];
     bench.commands.events.on('execution_updated', 'test', ({ execution }) => void seen.push(execution.state));
@@ -193,7 +193,7 @@ describe('a response that is committed and not synced yet', () => {
     ['until it is', undefined],
     ['also when the sync failed, until one succeeds', new Error('the disk fails')],
   ] as const)
-    test(`a response that is committed and not synced yet is told neither to who waits for the end nor to listeners, ${title}`, async (t) => {
+    test(`a response committed but not synced is hidden from waiting callers and listeners, ${title}`, async (t) => {
       const held: ((failure: Error | undefined) => void)[] = [];
       let isHeld = false;
       const hold = (): Promise<void> =>
@@ -236,7 +236,7 @@ describe('a response that is sent again with the DUP flag', () => {
       assert.deepEqual(log(bench, running), before);
     });
 
-  test('waits for the first one when that is not on disk yet', async (t) => {
+  test('a response sent again waits for the first one when that is not on disk yet', async (t) => {
     const { bench, device, running } = await started(t);
     const body = { id: running.id, state: 'completed' };
     let acknowledged = 0;
@@ -256,7 +256,7 @@ describe('a response that is sent again with the DUP flag', () => {
     assert.deepEqual(log(bench, running), ['STARTED {}', 'SUCCEEDED {"message":"b"}']);
   });
 
-  test('a response that is sent again with the DUP flag is not taken for one when the flag is absent: a device may report the same twice', async (t) => {
+  test('a response without the DUP flag is new: a device may report the same twice', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.answer(device, running, 'log', 'a');
     await bench.answer(device, running, 'log', 'a');
@@ -278,7 +278,7 @@ describe('silence', () => {
     assert.deepEqual(await running.ended, bench.stored(running));
   });
 
-  test('starts anew with each response', async (t) => {
+  test('silence is counted anew from each response', async (t) => {
     const { bench, device, running } = await started(t);
     for (let i = 0; i < 3; i++) {
       await bench.clock.advance(50_000);
@@ -305,7 +305,7 @@ describe('silence', () => {
     assert.equal(bench.stored(running)?.response?.payload.message, 'The device did not answer within 5 s.');
   });
 
-  test('followed by an answer: it stands in the log, the state stays', async (t) => {
+  test('silence followed by an answer: the log has it, the state stays', async (t) => {
     const { bench, device, running } = await started(t);
     await bench.clock.advance(61_000);
     await bench.answer(device, running, 'completed', { result: 1 });
@@ -314,7 +314,7 @@ describe('silence', () => {
     assert.deepEqual(log(bench, running).at(-1), 'SUCCEEDED {"result":1}');
   });
 
-  test('leaves no timer behind after the end', async (t) => {
+  test('silence leaves no timer after the end', async (t) => {
     const { bench, device, running } = await started(t);
     const waiting = bench.clock.waiting;
     await bench.answer(device, running, 'completed');
@@ -324,7 +324,7 @@ describe('silence', () => {
 
 describe('a log that is full', () => {
   for (const limits of [{ responsesPerExecution: 3 }, { responseBytesPerExecution: 30 }])
-    test(`takes no more progress, but the end, at the limit of ${Object.keys(limits).join()}`, async (t) => {
+    test(`a full log takes no more progress, but the end, at the limit of ${Object.keys(limits).join()}`, async (t) => {
       const { bench, device, running } = await started(t, { limits });
       for (let i = 0; i < 5; i++) {
         await bench.clock.advance(50_000);
@@ -341,7 +341,7 @@ describe('a log that is full', () => {
       assert.deepEqual(await ignoredReasons(bench), ['log full 4']);
     });
 
-  test('keeps the message of the payload that filled it', async (t) => {
+  test('a full log keeps the message that filled it', async (t) => {
     const { bench, device, running } = await started(t, { limits: { responsePayloadBytes: 50 } });
     await bench.answer(device, running, 'error', { message: 'why', dump: 'x'.repeat(100) });
     assert.equal(bench.stored(running)?.state, 'ERROR');

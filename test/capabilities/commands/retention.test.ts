@@ -105,7 +105,7 @@ describe('a restart', () => {
 });
 
 describe('executions are deleted', () => {
-  test('early while the room for state is scarce, but never those under way', async (t) => {
+  test('executions are deleted early while the room for state is scarce, but never those under way', async (t) => {
     const room = { isScarce: false, onScarce: () => () => undefined };
     const bench = await startBench(t, {
       limits: { executionsWhenScarce: 2, deletedAtOnce: 1, retentionIntervalMs: 1_000 },
@@ -182,7 +182,7 @@ describe('executions are deleted', () => {
     assert.deepEqual(bench.commands.log(id), []);
   });
 
-  test('later, when the disk refuses: the next round tries again', async (t) => {
+  test('executions are deleted in the next round when the disk refused', async (t) => {
     const bench = await startBench(t);
     await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
     bench.state
@@ -200,7 +200,7 @@ describe('executions are deleted', () => {
 });
 
 describe('a wrong wall clock', () => {
-  test('deletes nothing young when it jumps years ahead, not even when it stays', async (t) => {
+  test('a wrong clock deletes nothing young when it jumps years ahead, not even when it stays', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const young = [await finished(bench, device, true), await finished(bench, device)];
@@ -209,7 +209,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), young);
   });
 
-  test('deletes nothing of earlier runs when it starts years ahead and is corrected within the hour', async (t) => {
+  test('a wrong clock deletes nothing of earlier runs when it starts years ahead and is corrected within the hour', async (t) => {
     const bench = await startBench(t);
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
     bench.clock.step(10 * 365 * DAY_MS);
@@ -220,7 +220,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), [id]);
   });
 
-  test('gives executions their true time and life when it starts in 1970 and is set later', async (t) => {
+  test('executions get their true time and life when the clock starts in 1970 and is set later', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000 });
     const device = bench.addDevice({ commands: { ping: {} } });
     const id = await finished(bench, device, true);
@@ -238,7 +238,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), []);
   });
 
-  test('counts stamps of 1970 from an earlier run as of the start of this one', async (t) => {
+  test('stamps of 1970 from an earlier run count as of the start of this one', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000 });
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }));
     const startMs = Date.UTC(2026, 5, 1);

@@ -20,7 +20,7 @@ describe('a command whose request did not go out', () => {
     assert.deepEqual(bench.stored(running), ended);
   });
 
-  test('says that nothing was sent when that is known and the disk does not take it back', async (t) => {
+  test('a command reports that nothing was sent when that is known and the disk refuses to undo it', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     bench.publish = () => Promise.resolve(0);

@@ -18,7 +18,7 @@ function startDeferred() {
   return { clock, lines, disk, deferred: new DeferredNotices({ clock, log, durable }) };
 }
 
-test('a notice that waits for a sync is sent once after the first sync that succeeds, the newest of each key', async () => {
+test('a notice that waits for a sync is sent once after the next successful sync, the newest of each key', async () => {
   const { clock, lines, disk, deferred } = startDeferred();
   const told: string[] = [];
   deferred.add('a', () => told.push('old'));
@@ -36,7 +36,7 @@ test('a notice that waits for a sync is sent once after the first sync that succ
   assert.equal(clock.waiting, 0);
 });
 
-test('a notice that is deferred again while it is sent is tried again, and none is sent after the stop', async () => {
+test('a notice deferred again while it is sent is tried again, and none is sent after the stop', async () => {
   const { clock, disk, deferred } = startDeferred();
   let told = 0;
   const tell = (): void => {

@@ -26,7 +26,7 @@ describe('a message is not handed on', () => {
       assert.match(await setup.metrics.text(), /device_messages_dropped_total\{reason="unknown topic"\} 1/);
     });
 
-  test('a message is not handed on from a channel without a device; who owns the address is told so once an hour', async (t) => {
+  test('a message from a channel without a device is dropped, and the owner of the address is told once an hour', async (t) => {
     const setup = startConnectivity(t);
     const { communication } = await setup.addStandalone();
     const deliver = () => setup.deliverAt(`v1/from/${communication.hardwareId}/main/v1/telemetry`, {});
@@ -39,7 +39,7 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [told, told]);
   });
 
-  test('a message is not handed on when it comes too fast; the device is told so once a minute', async (t) => {
+  test('a message beyond the rate is dropped, and the device is told once a minute', async (t) => {
     const setup = startConnectivity(t);
     const { identity } = setup.openSession(await setup.addStandalone());
     const told = 'battery: Messages come too fast: some at QoS 0 are dropped.';
@@ -71,7 +71,7 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [warning, warning]);
   });
 
-  test('a message is not handed on for modules from a device that is none; it is told so', async (t) => {
+  test('a message for modules from another device is dropped, and the device is told', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     setup.connectivity.handle('module', (message) => void setup.messages.push(message));
@@ -105,7 +105,7 @@ describe('a message is not handed on', () => {
       assert.match(setup.complaints[0] ?? '', complaint);
     });
 
-  test('a device whose messages are not handed on is told so once a minute, whatever it sends', async (t) => {
+  test('a device whose messages are dropped is told so once a minute, whatever it sends', async (t) => {
     const setup = startConnectivity(t);
     const [one, two] = [await setup.addStandalone('One'), await setup.addStandalone('Two')];
     for (let times = 0; times < 3; times++) await setup.deliver(one, 'v1/telemetry', '{');
@@ -198,7 +198,7 @@ describe('a message is handed on', () => {
   });
 });
 
-test('nothing a device sends is thrown at the broker', async (t) => {
+test('no message of a device throws an error at the broker', async (t) => {
   const setup = startConnectivity(t);
   const device = await setup.addStandalone();
   const subject = fc.oneof(
@@ -220,7 +220,7 @@ test('nothing a device sends is thrown at the broker', async (t) => {
 });
 
 describe('the access list', () => {
-  test('keeps a client below its own address', async (t) => {
+  test('the access list keeps a client below its own address', async (t) => {
     const { connectivity, addStandalone } = startConnectivity(t);
     const { communication } = await addStandalone();
     const key = communication.hardwareId ?? '';

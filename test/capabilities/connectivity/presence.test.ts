@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { startConnectivity } from './support.ts';
 
-test('the grace period and the silence are those of the contract page', () => {
+test('the grace period and the time of silence are those of the contract page', () => {
   assert.deepEqual(LIMITS.connectivity, { graceMs: 10_000, silenceMs: 60_000 });
 });
 
@@ -71,7 +71,7 @@ describe('a device with a connection of its own', () => {
     assert.equal(setup.devices.connectivity(device.id), 'OFFLINE');
   });
 
-  test('leaves no timer behind when the gateway stops', async (t) => {
+  test('a device with its own connection leaves no timer when the gateway stops', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     const waiting = setup.clock.waiting;
@@ -100,7 +100,7 @@ describe('a device that a module carries', () => {
     assert.equal(status(), 'ONLINE');
   });
 
-  test('a device that a module carries is not heard by its logs, its answers, and what cannot be read', async (t) => {
+  test('a device that a module carries is not ONLINE by its logs, answers, or unreadable messages', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     setup.openSession(setup.provisioning.own.module);
@@ -145,7 +145,7 @@ describe('a device that a module carries', () => {
     assert.equal(setup.devices.connectivity(lua.id), 'ONLINE');
   });
 
-  test('leaves no timer behind when it is deleted', async (t) => {
+  test('a device that a module carries leaves no timer when it is deleted', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     setup.openSession(setup.provisioning.own.module);

@@ -35,7 +35,7 @@ describe('configuration is refused', () => {
     );
   });
 
-  test('configuration is refused for so many names at once, and not for as many as a body can hold', (t) => {
+  test('configuration is refused for a bounded number of names at once', (t) => {
     const { update } = startConfiguration(t);
     const set = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`name_${index}`, 1]));
     assert.equal(problemsOf(() => update({ set })).length, LIMITS.http.problems);
@@ -85,7 +85,7 @@ describe('configuration', () => {
     });
   });
 
-  test('configuration goes back to the default by reset and by null; a JSON null is a value', (t) => {
+  test('configuration returns to the default by reset and by null; a JSON null is a value', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     update({ set: { limit: 7, mode: 'auto', extra: null } });
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { limit: 7, mode: 'auto', extra: null });
@@ -95,7 +95,7 @@ describe('configuration', () => {
     assert.deepEqual(configuration.valuesForDevice(device)['main'], { limit: 5 });
   });
 
-  test('tells of every change once, with the whole group in clear, and of nothing when nothing changes', (t) => {
+  test('configuration reports every change once, with the whole group in clear, and nothing without a change', (t) => {
     const { configuration, device, update, changes } = startConfiguration(t);
     update({ set: { password: 'secret', limit: 7 } });
     update({ set: { limit: 7 } });
@@ -119,7 +119,7 @@ describe('configuration', () => {
 });
 
 describe('another blueprint', () => {
-  test('keeps values whose name and type agree and that it still allows', (t) => {
+  test('another blueprint keeps values whose name and type agree and that it still allows', (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { address: 'tcp://a', limit: 7, mode: 'manual', tags: ['a'] } });
@@ -137,7 +137,7 @@ describe('another blueprint', () => {
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { address: 'tcp://a', limit: 5 });
   });
 
-  test('another blueprint does not bring a sensitive value into the open', (t) => {
+  test('another blueprint does not reveal a sensitive value', (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { password: 'secret' } });
@@ -148,7 +148,7 @@ describe('another blueprint', () => {
 });
 
 describe('a handover', () => {
-  test("forgets the sensitive values of a group above the caller's access level, and no others", (t) => {
+  test("a handover forgets the sensitive values of a group above the caller's access level, and no others", (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { address: 'tcp://a', password: 'secret' } });
@@ -162,7 +162,7 @@ describe('a handover', () => {
     assert.deepEqual(configuration.valuesForDevice(device)['main'], { address: 'tcp://a', limit: 5 });
   });
 
-  test('counts by the level under which the value was set, not by that of the next blueprint', (t) => {
+  test('a handover goes by the level under which the value was set, not by that of the next blueprint', (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { password: 'secret' } });

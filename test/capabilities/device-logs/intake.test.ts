@@ -21,7 +21,7 @@ describe('a log message that is dropped', () => {
     assert.match(await bench.metrics(), /device_logs_dropped_total\{reason="malformed"\} 4/);
   });
 
-  test('a log message that is dropped is beyond the rate: one summary entry counts them', async (t) => {
+  test('log messages beyond the rate are dropped, and one summary entry counts them', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     const sent = Array.from({ length: 230 }, (_, i) => bench.deliver(device, 'logs', { message: `m${i}` }));
@@ -38,7 +38,7 @@ describe('a log message that is dropped', () => {
     assert.equal(bench.messages(device).at(-1), 'again');
   });
 
-  test('a log message that is dropped is beyond the rate, in a flood without end: one summary per interval, kept if one was to be kept', async (t) => {
+  test('log messages of an endless flood are summarised once per interval, kept if one was to be kept', async (t) => {
     const bench = await startBench(t, { limits: { perSecond: 1, burst: 1 } });
     const device = bench.addDevice();
     for (let second = 0; second < 20; second++) {
@@ -120,7 +120,7 @@ describe('a log message', () => {
     ]);
   });
 
-  test('waits while the disk takes no data and is stored once when it does', async (t) => {
+  test('a log message waits while the disk takes no data and is stored once when it does', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     bench.history.prepare('ALTER TABLE device_log RENAME TO full_disk').run();
@@ -151,7 +151,7 @@ describe('a log message', () => {
     assert.ok(bench.lines.some(({ message }) => message === 'a device log entry of the gateway was lost'));
   });
 
-  test('keeps its order when the clock goes back, and none stays in the future', async (t) => {
+  test('log messages keep their order when the clock goes back, and none stays in the future', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     await bench.say(device, { message: 'a' });

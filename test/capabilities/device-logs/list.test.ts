@@ -70,7 +70,7 @@ describe('a window of the log', () => {
       assert.equal(counted, totalCount);
     });
 
-  test('keeps the order of arrival of entries of one moment', async (t) => {
+  test('a window of the log keeps the order of arrival of entries of one moment', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     const all = 'abcdefgh'

@@ -76,7 +76,7 @@ describe('entries are deleted', () => {
     assert.ok(bench.deviceLogs.removedEarly > 1_000);
   });
 
-  test('batch by batch of bounded size, with a pause between them', async (t) => {
+  test('entries are deleted in batches of bounded size, with a pause between them', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 10, deletedAtOnce: 40 } });
     const device = bench.addDevice();
     await bench.clock.advance(100);
@@ -92,7 +92,7 @@ describe('entries are deleted', () => {
     assert.match(await bench.metrics(), /device_logs_deleted_total 110/);
   });
 
-  test('batch by batch of bounded time', async (t) => {
+  test('entries are deleted in batches of bounded time', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 1 } });
     const devices = Array.from({ length: 6 }, () => bench.addDevice());
     await bench.clock.advance(100);
@@ -124,7 +124,7 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(other), ['p0']);
   });
 
-  test('soon after their device was, and their numbers are not given again', async (t) => {
+  test('entries are deleted soon after their device, and their numbers are not given again', async (t) => {
     const bench = await startBench(t);
     const [device, other] = [bench.addDevice(), bench.addDevice()];
     await sayMany(bench, device, 3, true);
@@ -139,7 +139,7 @@ describe('entries are deleted', () => {
     );
   });
 
-  test('later, when the disk refuses: the next round tries again', async (t) => {
+  test('entries are deleted in the next round when the disk refused', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 1 } });
     const device = bench.addDevice();
     await bench.clock.advance(100);
@@ -159,7 +159,7 @@ describe('entries are deleted', () => {
 });
 
 describe('a wrong wall clock', () => {
-  test('deletes nothing young when it jumps years ahead', async (t) => {
+  test('a wrong clock deletes nothing young when it jumps years ahead', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     await sayMany(bench, device, 2, false);
@@ -168,7 +168,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(bench.messages(device), ['e0', 'e1']);
   });
 
-  test('deletes nothing while it is not set, not even beyond the number', async (t) => {
+  test('nothing is deleted while the clock is not set, not even beyond the number', async (t) => {
     const bench = await startBench(t, { wallMs: 0, limits: { ephemeralEntries: 1 } });
     const device = bench.addDevice();
     await sayMany(bench, device, 3, false);
@@ -176,7 +176,7 @@ describe('a wrong wall clock', () => {
     assert.equal(bench.messages(device).length, 3);
   });
 
-  test('gives entries their true time when it is set later, those not written yet too', async (t) => {
+  test('entries get their true time when the clock is set later, unwritten ones too', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000, limits: { deletedAtOnce: 2 } });
     const device = bench.addDevice();
     await sayMany(bench, device, 5, true);

@@ -12,7 +12,7 @@ const OWN = [
 const search = (asked?: string[], own = OWN) => hostsToSearch(own, asked, LIMITS.deviceSearch);
 
 describe('a search', () => {
-  test('refuses networks that are not of the gateway, are no networks, or have too many addresses', () => {
+  test('a search refuses networks that are not of the gateway, are no networks, or have too many addresses', () => {
     for (const [asked, sentence] of [
       ['192.168.2.0/24', /must be part of a network of the gateway: .*192\.168\.1\.0\/24/],
       ['192.168.0.0/16', /must be part of a network/],
@@ -28,7 +28,7 @@ describe('a search', () => {
       assert.throws(() => search([asked]), sentence, asked);
   });
 
-  test('asks every host of the networks of the gateway but itself, and not the loopback', () => {
+  test("a search asks every other host of the gateway's networks, and not the loopback", () => {
     const { hosts, from } = search();
     assert.deepEqual([hosts.length, from], [253 + 253, ['192.168.1.5', '172.17.3.1']]);
     assert.deepEqual([hosts[0], hosts[252], hosts[253]], ['192.168.1.1', '192.168.1.254', '172.17.3.2']);
@@ -36,7 +36,7 @@ describe('a search', () => {
     assert.deepEqual(search(undefined, OWN.slice(0, 1)), { hosts: [], from: [] });
   });
 
-  test('asks a part of a network, or one host, or the loopback where it is named', () => {
+  test('a search asks a part of a network, one host, or the loopback where it is named', () => {
     assert.deepEqual(search(['192.168.1.20']).hosts, ['192.168.1.20']);
     assert.deepEqual(search(['192.168.1.6/30']).hosts, ['192.168.1.6']);
     assert.deepEqual(search(['127.0.0.1/32', '127.0.0.2/31']), {
@@ -45,7 +45,7 @@ describe('a search', () => {
     });
   });
 
-  test('asks as many addresses as it may', () => {
+  test('a search asks as many addresses as it may', () => {
     assert.equal(search(['172.17.0.0/22']).hosts.length, LIMITS.deviceSearch.hosts - 3);
     assert.throws(() => search(['172.17.0.0/22', '192.168.1.0/29']), /more than 1024/);
   });

@@ -76,14 +76,14 @@ const shelly = async (t: TestContext) => {
 };
 
 describe('a search', () => {
-  test('a search ends with what it has when its time is over', async () => {
+  test('a search ends with its results when its time is over', async () => {
     const { clock, search } = setUp({});
     const all = eventsOf(search.start({ ...ORDER, serialPorts: true }, never));
     await clock.advance(SEARCH_MS);
     assert.deepEqual((await all).at(-1), { type: 'end', outcome: 'TIME_LIMIT' });
   });
 
-  test('names a line that cannot be searched, and goes on', async () => {
+  test('a search names a line that cannot be searched, and goes on', async () => {
     const { search, asked } = setUp({ answer: () => ({ end: 'in_use' }) });
     const [problem, ...rest] = await eventsOf(search.start({ ...ORDER, serialPorts: true }, never));
     assert.ok(problem?.type === 'problem' && problem.address === 'port://rs485');
@@ -92,7 +92,7 @@ describe('a search', () => {
     assert.equal(asked.length, 1);
   });
 
-  test('tries the settings of a serial line until somebody answers, and reads what a template knows it by', async () => {
+  test('a search tries the settings of a serial line until somebody answers, and reads what identifies a template', async () => {
     const { search, asked } = setUp({
       answer: ({ baud_rate: baud, reads }) => {
         if (baud !== 19_200) return {};
@@ -116,7 +116,7 @@ describe('a search', () => {
     );
   });
 
-  test('shows a device once that has an interface and announces itself, and one that only announces itself', async (t) => {
+  test('a search lists once a device that both announces itself and has an interface, and one that only announces itself', async (t) => {
     const { port } = await shelly(t);
     const announced = (name: string, address: string): FoundService => ({
       type: '_shelly._tcp',

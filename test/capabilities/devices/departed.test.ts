@@ -23,7 +23,7 @@ function bench(t: TestContext) {
 }
 
 describe('the history of a device that is not known', () => {
-  test('the history of a device that is not known is kept for hours of running, over restarts, however far the clock jumps', async (t) => {
+  test('the history of an unknown device is kept for hours of running time, over restarts, however far the clock jumps', async (t) => {
     const { clock, start } = bench(t);
     let departed = start();
     assert.equal(departed.mayForget('a'), false);
@@ -36,7 +36,7 @@ describe('the history of a device that is not known', () => {
     assert.equal(departed.mayForget('a'), true);
   });
 
-  test('the history of a device that is not known has its whole time again after the device was known', async (t) => {
+  test('the history of an unknown device has its whole time again after the device was known', async (t) => {
     const { clock, start } = bench(t);
     const departed = start();
     departed.mayForget('a');
@@ -48,7 +48,7 @@ describe('the history of a device that is not known', () => {
     assert.equal(departed.mayForget('a'), false);
   });
 
-  test('the history of a device that is not known goes when a person deleted the device, also after a restart; so many deletions are remembered', (t) => {
+  test('the history of a device that a person deleted goes, also after a restart, for a bounded number of deletions', (t) => {
     const { start } = bench(t);
     for (const id of ['a', 'b', 'c']) start().recordDeletion(id);
     const departed = start();

@@ -41,7 +41,7 @@ describe('a property is not taken', () => {
     ['too large to be finite', '{"model":1e999}', /has a number that is not finite/],
   ];
   for (const [title, body, complaint] of rows)
-    test(`${title}; the others of its message are`, async (t) => {
+    test(`a property is not taken: ${title}; the others of its message are`, async (t) => {
       const setup = startDevices(t, { propertyBytes: 100, propertyNameLength: 26 });
       const device = setup.add();
       const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -61,7 +61,7 @@ describe('a property is not taken', () => {
     assert.deepEqual(setup.devices.properties(device, 'OWNER'), { model: 'D', serial_number: 'C' });
   });
 
-  test('a device is told once an hour for each of its properties that is not taken', async (t) => {
+  test('a property that is not taken is reported to its device once an hour', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const complaints = (): number => setup.told.filter((line) => line.startsWith('rejected')).length;
@@ -77,7 +77,7 @@ describe('a device that says too much', () => {
   const complaintsOf = ({ told }: DevicesSetup): string[] =>
     told.filter((line) => line.startsWith('rejected'));
 
-  test('a device that says too much is warned once of all its properties together, and what it has can still change and shrink', async (t) => {
+  test('a device with too many properties is warned once, and known ones can still change and shrink', async (t) => {
     const setup = startDevices(t, { propertiesBytesPerDevice: 100 });
     const device = setup.add();
     await take(setup, device, {
@@ -99,7 +99,7 @@ describe('a device that says too much', () => {
     assert.deepEqual(again.properties(device, 'OWNER'), { vendor: 'E', model: 'B'.repeat(50) });
   });
 
-  test('a device that says too much is warned once of the number of names that it invents, and a bounded number of times of other faults', async (t) => {
+  test('a device that invents names is warned once of their number, and a bounded number of times of other faults', async (t) => {
     const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, reportsPerDevice: 5 });
     const device = setup.add();
     const names = (prefix: string, value: unknown): Record<string, unknown> =>

@@ -173,7 +173,7 @@ describe('a device', () => {
     assert.equal(changedAt(), 20);
   });
 
-  test('tells of each change once, after it is stored', (t) => {
+  test('a device reports each change once, after it is stored', (t) => {
     const { devices, add, told } = startDevices(t);
     const device = add({ slug: 'pump' });
     devices.update(device, { slug: 'fan' });
@@ -194,7 +194,7 @@ describe('a device', () => {
     ]);
   });
 
-  test('frees its slug and its address when it is deleted', (t) => {
+  test('a deleted device frees its slug and its address', (t) => {
     const { devices, add } = startDevices(t);
     devices.remove(add({ slug: 'pump' }));
     const communication = { type: 'MQTT_V1_PLAINTEXT', hardwareId: 'H1', channelId: 'ucm' } as const;
@@ -227,7 +227,7 @@ describe('the list of devices', () => {
   });
 });
 
-test('each assignment of a blueprint is counted on the disk, that of the same one too, which changes nothing else', (t) => {
+test('each assignment of a blueprint is counted on the disk; assigning the same one changes nothing else', (t) => {
   const { devices, add, told, restart } = startDevices(t);
   const made = add({ slug: 'pump' });
   const { blueprintId } = made;

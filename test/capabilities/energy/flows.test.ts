@@ -85,7 +85,7 @@ describe('within one interval', () => {
     });
   });
 
-  test('what is delivered beyond all uses is losses, what is used beyond all sources is unmeasured', () => {
+  test('output beyond all uses is losses, use beyond all sources is unmeasured', () => {
     assert.deepEqual(flowsOf({ discharge: 1_050, consumption: 1_000 }), {
       'battery>load': 1_000,
       'battery>losses': 50,

@@ -43,7 +43,7 @@ describe('a device of the library', () => {
     );
   });
 
-  test('measures the grid before an inverter that only calculates it', () => {
+  test('a grid meter outranks an inverter that only calculates the grid', () => {
     const hybrid = { id: 'hybrid', manifest: manifestOf('sungrow/sh') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
     assert.ok(rolesOf([hybrid]).includes('grid hybrid'));
@@ -52,7 +52,7 @@ describe('a device of the library', () => {
     assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
   });
 
-  test('a device of the library is the grid of the site alone: the first of two hybrids, of two meters, and of two that have only profiles', () => {
+  test('the site has one grid: the first of two hybrids, of two meters, and of two devices with profiles only', () => {
     const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
     const two = { id: 'two', manifest: manifestOf('goodwe/et') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
@@ -78,7 +78,7 @@ describe('a device of the library', () => {
     );
   });
 
-  test('a device of the library is the grid before those that never sent a value of it, be they added earlier or meters', () => {
+  test('a grid that has sent a value outranks those that never did, whether added earlier or meters', () => {
     const one = { id: 'one', manifest: manifestOf('sungrow/sh') };
     const two = { id: 'two', manifest: manifestOf('goodwe/et') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
@@ -102,7 +102,7 @@ describe('a device of the library', () => {
     assert.deepEqual(rolesOf([{ id: 'meter', manifest }]), ['grid meter', 'grid meter']);
   });
 
-  test('calculates the load of the site only while nothing else delivers', () => {
+  test('the load of the site is calculated only while no device measures it', () => {
     const hybrid = { id: 'hybrid', manifest: manifestOf('sungrow/sh') };
     const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
     const roof = { id: 'roof', manifest: manifestOf('huawei/sun2000') };
@@ -113,7 +113,7 @@ describe('a device of the library', () => {
     assert.ok(rolesOf([hybrid, roof, house]).includes('load house'), 'what is measured counts');
   });
 
-  test('counts a battery beside others unless it is only a part of one', () => {
+  test('a battery counts beside others unless it is a part of one', () => {
     const hybrid = { id: 'hybrid', manifest: manifestOf('huawei/sun2000-hybrid') };
     const cells = { id: 'cells', manifest: manifestOf('sunspec/battery') };
     const own = { id: 'own', manifest: manifestOf('sma/sunny-boy-storage') };
@@ -129,7 +129,7 @@ describe('a device of the library', () => {
       assert.deepEqual(rolesOf([{ id, manifest: manifestOf(id) }]), [], id);
   });
 
-  test('says how large its power can be', () => {
+  test('a device declares how large its power can be', () => {
     const manifest = manifestOf('heidelberg/energy-control');
     assert.deepEqual(
       sourcesOf([{ id: 'box', manifest }]).counted.map(({ role, powerMaxW }) => [role, powerMaxW]),
@@ -140,7 +140,7 @@ describe('a device of the library', () => {
     assert.deepEqual(sourcesOf([{ id: 'box', manifest: others }]).counted, []);
   });
 
-  test('follows its profiles when what it declares is no list of roles', () => {
+  test('a device follows its profiles when its declared roles are no list', () => {
     const manifest = { ...manifestOf('sungrow/sh'), '.energy': 'anything' };
     assert.ok(
       sourcesOf([{ id: 'hybrid', manifest }]).counted.every(({ profile }) => profile?.startsWith('energy.')),
@@ -149,14 +149,14 @@ describe('a device of the library', () => {
 });
 
 describe('the nameplate of an inverter', () => {
-  test('says nothing of meters and loads, nor where it is no number above zero', () => {
+  test('the nameplate says nothing of meters and loads, nor where it is no number above zero', () => {
     for (const nameplate of [undefined, null, 'unknown', 0, -5_000, Number.NaN])
       assert.equal(maxPowerOfNameplateW('pv', nameplate), undefined);
     for (const role of ['grid', 'load', 'ev_charger', 'heat_pump', 'electrolyser'] as const)
       assert.equal(maxPowerOfNameplateW(role, 5_000), undefined);
   });
 
-  test('leaves room for more panels than its power and for a battery beside it', () => {
+  test('the nameplate of an inverter leaves room for more panels than its power and for a battery beside it', () => {
     for (const role of ['pv', 'battery', 'generator'] as const)
       assert.equal(maxPowerOfNameplateW(role, 5_000), 15_000);
   });

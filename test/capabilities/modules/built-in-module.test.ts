@@ -84,7 +84,7 @@ describe('the built-in module without a device', () => {
     assert.equal(told.filter((names) => names.length > 1).length, 4);
   });
 
-  test('takes commands and answers them: all of no scripts have started again', async (t) => {
+  test('the built-in module without a process answers commands: no scripts are restarted', async (t) => {
     const { connectivity, own, clock, messages } = startBuiltIn(t);
     assert.equal(connectivity.canReceiveCommands(own()), true);
     for (const [id, name] of [
@@ -103,7 +103,7 @@ describe('the built-in module without a device', () => {
     );
   });
 
-  test('says nothing any more when it is stopped', async (t) => {
+  test('the built-in module sends nothing after it is stopped', async (t) => {
     const { module, clock, kinds } = startBuiltIn(t);
     module.stop();
     await clock.advance(60_000);
@@ -112,7 +112,7 @@ describe('the built-in module without a device', () => {
 });
 
 describe('the process of the built-in module', () => {
-  test('starts with the first device and speaks for itself; it stays ONLINE over the change', async (t) => {
+  test('the process starts with the first device and speaks for itself; the module stays ONLINE', async (t) => {
     const { addLua, process, devices, own, openSession, clock, kinds } = startBuiltIn(t);
     await addLua();
     assert.equal(process().state, 'running');
@@ -123,7 +123,7 @@ describe('the process of the built-in module', () => {
     assert.deepEqual(kinds(), ['properties']);
   });
 
-  test('makes the module OFFLINE when it does not start, as when it died', async (t) => {
+  test('a process that does not start makes the module OFFLINE, as one that died', async (t) => {
     const { addLua, devices, own, clock, end, process } = startBuiltIn(t);
     await addLua();
     end({ wasAsked: false });
@@ -151,7 +151,7 @@ describe('the process of the built-in module', () => {
     assert.ok(kinds().length > before);
   });
 
-  test('starts for somebody who borrows it, and is let go with the last of them', (t) => {
+  test('the process starts for a scan and stops after the last one', (t) => {
     const { module, process } = startBuiltIn(t);
     const [first, second] = [module.borrow(), module.borrow()];
     assert.equal(process().state, 'running');
@@ -162,7 +162,7 @@ describe('the process of the built-in module', () => {
     assert.equal(process().isReleased, true);
   });
 
-  test('runs on when there is a device again before it has ended, or just when it has', async (t) => {
+  test('the process keeps running when there is a device again before it has ended, or just when it has', async (t) => {
     const { addLua, devices, process, end } = startBuiltIn(t);
     devices.remove(await addLua());
     assert.equal(process().isReleased, true);
@@ -174,7 +174,7 @@ describe('the process of the built-in module', () => {
     assert.equal(process().state, 'running');
   });
 
-  test('starts with the gateway when there is a device from before', async (t) => {
+  test('the process starts with the gateway when there is a device from before', async (t) => {
     const { module, addLua, process, devices, connectivity, clock, provisioning } = startBuiltIn(t);
     module.stop();
     await addLua();

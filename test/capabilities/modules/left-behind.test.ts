@@ -16,7 +16,7 @@ command_groups:
   main: { display_name: Main }
 `;
 
-test('a module that is started again ends what its earlier start left behind, and nothing that came since', async (t) => {
+test('a restarted module ends the programs of its earlier run, and no newer ones', async (t) => {
   const gateway = await startTestGateway(t);
   const module = await provisionModule(gateway, 'Board', 'V00000000000000000000000000000004');
   const files = { 'manifest.yml': MANIFEST, 'main.lua': '' };

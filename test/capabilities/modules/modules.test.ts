@@ -90,7 +90,7 @@ describe('a communication module', () => {
     });
   });
 
-  test('fetches script and facts in pieces that give the whole', async () => {
+  test('a communication module fetches script and facts in pieces that give the whole', async () => {
     await module.say(HELLO);
     const [assignment] = (await module.next('assignments')).devices;
     assert.ok(assignment);
@@ -192,7 +192,7 @@ describe('a communication module', () => {
     assert.deepEqual(module.messages, []);
   });
 
-  test('brings a device ONLINE by its telemetry, and OFFLINE by a failed script', async () => {
+  test('a Lua device is ONLINE by its telemetry, and OFFLINE by a failed script', async () => {
     const status = async (): Promise<unknown> => {
       const { device } = await gateway().ok('READONLY', 'GET', `/v3/devices/${deviceId}?expand=connectivity`);
       return (device as { connectivity: { status: string } }).connectivity.status;
@@ -209,7 +209,7 @@ describe('a communication module', () => {
     assert.equal(refusal(refused), '422 device_offline');
   });
 
-  test('takes commands for a running script that has sent no telemetry, and for no other', async () => {
+  test('a running script that has sent no telemetry takes commands; others do not', async () => {
     const script = '0'.repeat(64);
     const path = `/v3/devices/${deviceId}/commands/executions`;
     const say = (state: 'starting' | 'running' | 'failed' | 'stopped'): Promise<void> =>
@@ -230,7 +230,7 @@ describe('a communication module', () => {
     assert.equal((execution as { state: string }).state, 'SUCCESS');
   });
 
-  test('keeps values of a script until they are removed, and refuses more than 1 MiB', async () => {
+  test('values of a script are kept until they are removed, and more than 1 MiB is refused', async () => {
     const ask = async (request: object): Promise<unknown> => {
       await module.say({ id: 'q1', channel_id: channelId, key: 'k', ...request } as FromModule);
       return module.next('answer');
@@ -254,7 +254,7 @@ describe('a communication module', () => {
     );
   });
 
-  test('commands another device for a script, and the execution says who asked', async () => {
+  test('a script commands another device, and the execution names the caller', async () => {
     const inverter = await gateway().provision('Inverter');
     await inverter.connect();
     inverter.obey({ mode: 'backup' });
@@ -287,7 +287,7 @@ describe('a communication module', () => {
     assert.match((await module.next('answer')).error ?? '', /no command "unknown"/);
   });
 
-  test('takes no more devices than it can run', async () => {
+  test('a communication module takes no more devices than it can run', async () => {
     const provision = (name: string) =>
       gateway().call('OWNER', 'POST', '/v3/provisioning/lua_device', {
         name,
@@ -327,7 +327,7 @@ describe('a communication module', () => {
     await until(() => script() === before);
   });
 
-  test('runs blueprints of either spec for serial hardware when it has a serial port', async () => {
+  test('a communication module with a serial port runs serial blueprints of either spec', async () => {
     const upload = async (manifest: string): Promise<string> => {
       const files = new Map([
         ['manifest.yml', Buffer.from(manifest)],
@@ -360,7 +360,7 @@ describe('a communication module', () => {
     }
   });
 
-  test('shows what it says of itself, and its scripts can be restarted by a command', async () => {
+  test('a communication module shows its properties, and a command restarts its scripts', async () => {
     await module.device.send('v1/telemetry', { status: 'ok', scripts_running: 1, scripts_failed: 0 });
     const path = `/v3/devices/${module.device.id}/telemetry?attribute.in=scripts_running,status`;
     const { telemetry } = await gateway().ok('READONLY', 'GET', path);

@@ -53,7 +53,7 @@ function setUp() {
 }
 
 describe('a start of a module', () => {
-  test('a start of a module is refused while another one is heard, and is not listened to', () => {
+  test('a second start of a module is refused and ignored while another one is active', () => {
     const { runs, greet } = setUp();
     assert.equal(greet('r1', '1'), undefined);
     assert.match(greet('r2', '2') ?? '', /connected from 10\.0\.0\.1/);
@@ -65,7 +65,7 @@ describe('a start of a module', () => {
     assert.equal(greet('r4', '3'), undefined);
   });
 
-  test('takes the place of one that has fallen silent, whose session is ended', async () => {
+  test('a start replaces a module that has fallen silent, whose session is ended', async () => {
     const { clock, runs, turnedAway, greet } = setUp();
     greet('r1', '1');
     await clock.advance(9_999);
@@ -77,7 +77,7 @@ describe('a start of a module', () => {
     assert.notEqual(greet('r1', '3'), undefined);
   });
 
-  test('takes the place of one whose session has ended, and of the gateway that spoke in between', () => {
+  test('a start replaces one whose session has ended, and the gateway that spoke in between', () => {
     const { runs, heardMs, greet } = setUp();
     greet('r1', '1');
     heardMs.delete('1');
@@ -89,7 +89,7 @@ describe('a start of a module', () => {
     assert.equal(greet('r4', '4'), undefined);
   });
 
-  test('a start of a module is told of once, and not more often than modules start', async () => {
+  test('a start of a module is reported once, and not more often than modules start', async () => {
     const { clock, runs } = setUp();
     assert.deepEqual([runs.shouldLogHello(MODULE, 'r1'), runs.shouldLogHello(MODULE, 'r1')], [true, false]);
     assert.equal(runs.shouldLogHello(MODULE, 'r2'), false);

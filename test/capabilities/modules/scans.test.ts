@@ -30,7 +30,7 @@ function setUp() {
 const never = new AbortController().signal;
 
 describe('a scan by a module', () => {
-  test('waits for the process of one that rests, and is refused when it does not come', async () => {
+  test('a scan waits for the process of a resting module, and is refused when it does not come', async () => {
     const { clock, sent, scans, borrowed } = setUp();
     scans.greeted(BOARD, RESTING);
     const late = assert.rejects(scans.start(BOARD, ORDER, never), /"Board" is offline/);
@@ -50,7 +50,7 @@ describe('a scan by a module', () => {
     assert.equal(borrowed(), 0);
   });
 
-  test('a scan by a module is told to stop when nobody wants it any more, and not when it is over', async () => {
+  test('a scan is stopped at the module when nobody wants it, and not after it is over', async () => {
     const { sent, scans } = setUp();
     scans.greeted(BOARD, 'r1');
     const leaving = new AbortController();
@@ -117,7 +117,7 @@ describe('a scan over HTTP', () => {
     assert.equal(await ask('gateway'), '422 device_offline', 'its module is off in this test');
   });
 
-  test('gives each unit as soon as it is known, and one of a kind goes on at a time', async () => {
+  test('a scan over HTTP returns each unit as soon as it is known, one scan of a kind at a time', async () => {
     await module.connect();
     await module.say({ type: 'hello', version: 1, run: 'r1', offers: ['modbus'] });
     await module.next('assignments');

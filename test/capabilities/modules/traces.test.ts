@@ -49,7 +49,7 @@ describe('a field trace in the gateway', () => {
     traces.start(ROOF, LIMITS.trace.durationMs);
   });
 
-  test('begins with the confirmation of its module, and ends by itself or when it is stopped', async () => {
+  test('a field trace begins with the confirmation of its module, and ends by itself or when it is stopped', async () => {
     const { clock, sent, traces, receive } = setUp();
     traces.start(ROOF, 60_000);
     assert.deepEqual(sent, [{ type: 'trace', channel_id: 'channel-roof', duration_ms: 60_000 }]);
@@ -69,7 +69,7 @@ describe('a field trace in the gateway', () => {
     assert.equal(sent.at(-1)?.duration_ms, 0);
   });
 
-  test('a field trace in the gateway is asked for again, for the rest of its time, when its module has started anew', async () => {
+  test('a field trace is requested again for the rest of its time when its module has restarted', async () => {
     const { clock, sent, traces } = setUp();
     traces.start(ROOF, 60_000);
     await clock.advance(20_000);
@@ -80,7 +80,7 @@ describe('a field trace in the gateway', () => {
     assert.equal(sent.length, 2);
   });
 
-  test('keeps the newest exchanges by number and by bytes, and counts the others', () => {
+  test('a field trace keeps the newest exchanges by number and by bytes, and counts the others', () => {
     const small = { ...LIMITS, trace: { ...LIMITS.trace, entries: 3, bytes: 6 } };
     const { traces, receive } = setUp([], small);
     traces.start(ROOF, 60_000);
@@ -91,7 +91,7 @@ describe('a field trace in the gateway', () => {
     assert.deepEqual([numbers(), traces.of(ROOF)?.dropped], [[5], 6]);
   });
 
-  test('forgets the oldest of those that are over, and that of a deleted device', () => {
+  test('ended traces are forgotten oldest first, and those of a deleted device', () => {
     const { traces } = setUp();
     for (let index = 0; index < LIMITS.trace.devices + 2; index += 1) {
       traces.start(device(`d${index}`), 60_000);
@@ -103,7 +103,7 @@ describe('a field trace in the gateway', () => {
     assert.equal(traces.of(device('d3')), undefined);
   });
 
-  test('shows no sensitive value of the configuration, neither in texts nor in bytes', () => {
+  test('a field trace shows no sensitive value of the configuration, neither in texts nor in bytes', () => {
     const secret = 'open sesame';
     const { traces, receive } = setUp([secret, '7']);
     traces.start(ROOF, 60_000);
@@ -155,7 +155,7 @@ describe('the image of a trace', () => {
     );
   });
 
-  test('takes a serial answer behind the echo of its request, and leaves out what is no answer', () => {
+  test('the image of a trace takes a serial answer behind the echo of its request, and leaves out what is no answer', () => {
     const request = '01040000000131ca';
     const yaml = traceImage('Roof', [
       exchange({ transport: 'modbus_rtu', sent: request, received: `${request}0104020102b8c1` }),

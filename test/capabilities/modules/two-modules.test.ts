@@ -10,7 +10,7 @@ import { PlayedModule, provisionModule } from './played-module.ts';
 
 const hello = (run: string): FromModule => ({ type: 'hello', version: 1, run, offers: ['modbus'] });
 
-test('the module that is there goes on when a second one has the same configuration, and the other follows it', async (t) => {
+test('a running module goes on when a second one has the same configuration, and the other follows it', async (t) => {
   const gateway = await startTestGateway(t);
   const first = await provisionModule(gateway, 'Board', 'V00000000000000000000000000000002');
   const second = new PlayedModule(gateway.deviceOf(first.device.provisioned));

@@ -75,4 +75,4 @@ const addresses: [url: string, form: WebhookForm][] = [
   ['https://slack.com.example.org/x', 'JSON'],
 ];
 for (const [url, form] of addresses)
-  test(`the address ${url} wants the form ${form}`, () => assert.equal(formOfAddress(url), form));
+  test(`the address ${url} proposes the form ${form}`, () => assert.equal(formOfAddress(url), form));

@@ -149,7 +149,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'set_current 20');
   });
 
-  test('keeps to the strictest bounds of all rules, whatever their priority, its safe command too', async (t) => {
+  test('an output keeps to the strictest bounds of all rules, whatever their priority, also for its safe command', async (t) => {
     const bench = await startOutputs(t);
     const safe = amperes(32);
     bench.ask('sun', 'set_current', amperes(20), { safe, priority: 90 });
@@ -178,7 +178,7 @@ describe('an output', () => {
     assert.equal(bench.value(), 'stop');
   });
 
-  test('repeats an accepted command as often as its rule says, and a refused one every ten seconds', async (t) => {
+  test('an output repeats an accepted command as often as its rule says, and a refused one every ten seconds', async (t) => {
     const bench = await startOutputs(t);
     const ask = (current: number): unknown =>
       bench.ask('sun', 'set_current', amperes(current), { ...STOP, valid_s: 3_600, repeat_s: 60 });
@@ -318,7 +318,7 @@ describe('an output that nobody asks for', () => {
     }
   });
 
-  test('keeps its value over a restart of the gateway while its rules come back', async (t) => {
+  test('an output keeps its value over a restart of the gateway while its rules come back', async (t) => {
     const bench = await startOutputs(t);
     bench.ask('grid', 'set_current', null, { max: amperes(10) });
     bench.ask('sun', 'set_current', amperes(16), { ...STOP, priority: 30 });
@@ -370,7 +370,7 @@ describe('an output that nobody asks for', () => {
 });
 
 describe('the history of an output', () => {
-  test('tells each change, who asked and what limited it, and a command of a person, which holds until the next change', async (t) => {
+  test('the history of an output has each change with its rule, its limit, and manual commands, which hold until the next change', async (t) => {
     const bench = await startOutputs(t);
     const sun = (current: number): void =>
       void bench.ask('sun', 'set_current', amperes(current), { ...STOP, valid_s: 3_600 });
@@ -401,7 +401,7 @@ describe('the history of an output', () => {
     assert.equal(totalCount, 3);
   });
 
-  test('tells the plan of a rule while it asks, with what was planned of the time that is over', async (t) => {
+  test('the history of an output has the plan of an active rule, with what was planned for the past', async (t) => {
     const bench = await startOutputs(t);
     const { charger, clock } = bench;
     const startS = Math.floor(clock.wallMs() / 1_000);
@@ -440,7 +440,7 @@ describe('the history of an output', () => {
     assert.deepEqual(steps(), []);
   });
 
-  test('keeps a bounded number of changes', async (t) => {
+  test('the history of an output keeps a bounded number of changes', async (t) => {
     const bench = await startOutputs(t);
     for (let step = 0; step < LIMITS.outputs.changes + 20; step++) {
       bench.ask('sun', 'set_current', amperes(6 + (step % 2)), STOP);

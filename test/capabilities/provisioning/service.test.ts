@@ -121,7 +121,7 @@ describe('a module is refused', () => {
 });
 
 describe('the first start', () => {
-  test('makes the gateway’s device and its module, once', (t) => {
+  test('the first start makes the gateway’s device and its module, once', (t) => {
     const setup = startProvisioning(t);
     const describeAll = (all: readonly { type: string; name: string; communication: object }[]) =>
       all.map(({ type, name }) => `${type} ${name}`).toSorted();
@@ -192,7 +192,7 @@ describe('the built-in module', () => {
 });
 
 describe('another configuration', () => {
-  test('makes the old one void, tells so, and shows how the device connects', async (t) => {
+  test('another configuration makes the old one void, reports so, and shows how the device connects', async (t) => {
     const setup = startProvisioning(t, { tls: true });
     const { device, configuration: first } = await standalone(setup);
     const { hardwareId } = first;
@@ -213,7 +213,7 @@ describe('another configuration', () => {
 });
 
 describe('deleting a device', () => {
-  test('makes its credentials void and tells so', async (t) => {
+  test('deleting a device makes its credentials void and reports so', async (t) => {
     const setup = startProvisioning(t, { tls: true });
     const { device, configuration: secure } = await standalone(setup);
     const plain = await setup.provisioning.generateConfiguration(device, 'MQTT', HOST);
@@ -223,7 +223,7 @@ describe('deleting a device', () => {
     assert.deepEqual([isAccepted(setup, secure), isAccepted(setup, plain)], [false, false]);
   });
 
-  test('leaves the credentials of the module alone when it runs on one', async (t) => {
+  test('deleting a device leaves the credentials of its module alone', async (t) => {
     const setup = startProvisioning(t);
     const { provisioning, upload } = setup;
     const blueprintId = await upload('', 'return 1');
@@ -260,7 +260,7 @@ describe('a module', () => {
     assert.equal(isAccepted(setup, shown), true);
   });
 
-  test('carries a Lua device on a channel of its own; the gateway stands for the built-in one', async (t) => {
+  test('a module carries a Lua device on a channel of its own; the gateway stands for the built-in one', async (t) => {
     const setup = startProvisioning(t);
     const { provisioning, upload } = setup;
     const blueprintId = await upload('', 'return 1');

@@ -18,7 +18,7 @@ async function write({ rules, clock }: Records, ruleId: string, count: number): 
   await clock.advance(1_000);
 }
 
-test('entries are read at once, also those that wait for the disk, in pages that fit', async (t) => {
+test('log entries of rules are read at once, also those that wait for the disk, in pages that fit', async (t) => {
   const { rules, clock } = await startRecords(t);
   const [rule, other] = [rules.create(newRule('a')), rules.create(newRule('b'))];
   const read = (limit: number, offset: number, severities?: ['warning']): string[] =>
@@ -57,7 +57,7 @@ test('a follower of all logs misses nothing when the rule that wrote last is del
 });
 
 describe('a log entry that is dropped', () => {
-  test('a log entry that is dropped is beyond the rate: one warning says how many; another rule is not affected', async (t) => {
+  test('log entries beyond the rate are dropped, and one warning counts them; another rule is not affected', async (t) => {
     const records = await startRecords(t);
     const [loud, calm] = [records.rules.create(newRule('loud')), records.rules.create(newRule('calm'))];
     for (let number = 0; number < MOST + 30; number++)

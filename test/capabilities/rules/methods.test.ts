@@ -27,7 +27,7 @@ async function siteWithBattery(
 }
 
 describe('a rule is refused', () => {
-  test('every request about a device that does not exist (any more)', async (t) => {
+  test('a rule is refused every request about a device that does not exist', async (t) => {
     const { site, device } = await siteWithBattery(t);
     assert.deepEqual(
       await site.request('find_device', { idOrSlug: 'nobody' }),
@@ -49,7 +49,7 @@ describe('a rule is refused', () => {
     assert.deepEqual(await site.request('device_online', { deviceId: NOWHERE }), gone);
   });
 
-  test('names that the manifest does not declare, and those of the level system', async (t) => {
+  test('a rule is refused names that the manifest does not declare, and those of the level system', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const { id: deviceId } = device;
     for (const name of ['nothing', 'secret', 'constructor', '__proto__']) {
@@ -66,7 +66,7 @@ describe('a rule is refused', () => {
     );
   });
 
-  test('values of a device that is offline, values that are old, and values that never came', async (t) => {
+  test('a rule is refused values of an offline device, stale values, and values that never came', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const latest = { deviceId: device.id, name: 'soc', relevanceMs: 30_000 };
     const none = no('no recent value of "soc"');
@@ -82,7 +82,7 @@ describe('a rule is refused', () => {
     );
   });
 
-  test('one of several questions, and the others are answered', async (t) => {
+  test('a rule is refused one of several questions, and the others are answered', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const { id: deviceId } = device;
     await site.measure(device, { soc: 50 });
@@ -104,7 +104,7 @@ describe('a rule is refused', () => {
     ]);
   });
 
-  test('an old value, although the device has said since that it could not measure', async (t) => {
+  test('a rule is refused a stale value although the device has since reported that it could not measure', async (t) => {
     const { site, device } = await siteWithBattery(t);
     await site.measure(device, { soc: 50 });
     await site.clock.advance(1_000);
@@ -114,7 +114,7 @@ describe('a rule is refused', () => {
     assert.deepEqual(answer, no('no recent value of "soc"'));
   });
 
-  test('aggregates of what is no number, and of an interval without a value', async (t) => {
+  test('a rule is refused aggregates of non-numbers, and of an interval without a value', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const asked = { deviceId: device.id, kind: 'avg', windowMs: 10_000 } as const;
     assert.deepEqual(
@@ -132,7 +132,7 @@ describe('a rule is refused', () => {
     assert.deepEqual(await site.request('aggregate', { ...asked, name: 'soc' }), none);
   });
 
-  test('commands that the device does not have or must not get; nothing is sent and nothing recorded', async (t) => {
+  test('a rule is refused commands that the device lacks or must not get; nothing is sent or recorded', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const refusals: [more: object, error: RegExp][] = [
       [{ name: 'explode' }, /no command "explode"/],
@@ -152,7 +152,7 @@ describe('a rule is refused', () => {
     assert.equal(executionsOf(site).length, 0);
   });
 
-  test('a result that the device did not give: its message, a text without one, or timeout', async (t) => {
+  test("a rule gets the device's message, an error without one, or timeout when a command fails", async (t) => {
     const { site, device } = await siteWithBattery(t);
     for (const [payload, text] of [
       [{ message: 'too hot' }, 'too hot'],
@@ -173,7 +173,7 @@ describe('a rule is refused', () => {
     );
   });
 
-  test('keys, values and stores that are too large; what was there stays', async (t) => {
+  test('a rule is refused keys, values and stores that are too large; what was there stays', async (t) => {
     const { site } = await siteWithBattery(t, { limits: { storageBytes: 100, storageValueBytes: 60 } });
     const write = (key: string, value: string) =>
       site.request('storage_write', { store: 'rule', key, value });
@@ -193,7 +193,7 @@ describe('a rule is refused', () => {
     assert.deepEqual(await site.request('storage_read', { store: 'rule', key: 'c' }), yes(null));
   });
 
-  test('storing while the disk does not take it, with a text', async (t) => {
+  test('a rule is refused storing with a text while the disk takes nothing', async (t) => {
     const { site } = await siteWithBattery(t);
     site.state
       .prepare(
@@ -229,7 +229,7 @@ describe('a command of a rule behind a disk that hangs', () => {
 });
 
 describe('a rule is told', () => {
-  test('gets a value only after it is on the disk', async (t) => {
+  test('a rule gets a value only after it is on the disk', async (t) => {
     let disk = Promise.resolve();
     const { site } = await siteWithBattery(t, { syncState: () => disk });
     const synced = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ describe('a rule is told', () => {
     assert.deepEqual(await answer, yes(null));
   });
 
-  test('devices by id and slug, and all of them by id', async (t) => {
+  test('a rule gets devices by id and slug, and all of them by id', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const other = site.addDevice({ slug: 'other' });
     const facts = { id: device.id, slug: 'battery', name: device.name, type: 'STANDALONE' };
@@ -254,7 +254,7 @@ describe('a rule is told', () => {
     assert.deepEqual(all.ok && (all.result as { id: string }[]).map(({ id }) => id), [device.id, other.id]);
   });
 
-  test('whether a device is online, its profiles and its properties, by alias too', async (t) => {
+  test('a rule gets connectivity, profiles and properties of a device, by alias too', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const { id: deviceId } = device;
     site.setProperties(device, { model: 'B5' });
@@ -270,7 +270,7 @@ describe('a rule is told', () => {
     assert.deepEqual(await site.request('properties', { deviceId }), yes({ model: 'B5' }));
   });
 
-  test('the newest value by name and alias with its time, alerts included', async (t) => {
+  test('a rule gets the newest value by name and alias with its time, alerts included', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const timestampMs = Math.floor(site.clock.wallMs() / 1_000) * 1_000;
     await site.measure(device, { soc: 50.5, status: 'ok', alerts: ['hot'] });
@@ -286,7 +286,7 @@ describe('a rule is told', () => {
       );
   });
 
-  test('average, least and greatest of the interval, of a day at most', async (t) => {
+  test('a rule gets average, minimum and maximum of an interval, of a day at most', async (t) => {
     const { site, device } = await siteWithBattery(t);
     for (const soc of [90, 10, 20, 60]) {
       await site.measure(device, { soc });
@@ -304,7 +304,7 @@ describe('a rule is told', () => {
         );
   });
 
-  test('gets the answer of the device, and the execution says who asked', async (t) => {
+  test('a rule gets the answer of the device, and the execution names the rule', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const asked = site.request('execute', execute(device.id, { ephemeral: true }));
     await respond(site, 'completed', { result: { done: true } });
@@ -318,7 +318,7 @@ describe('a rule is told', () => {
     );
   });
 
-  test('an empty table of Lua as the list that is declared, and large numbers that are exact', async (t) => {
+  test('a rule gets an empty Lua table as the declared list, and large numbers exactly', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const asked = site.request(
       'execute',
@@ -335,7 +335,7 @@ describe('a rule is told', () => {
     );
   });
 
-  test('gets values that it stored itself, and none that another rule stored', async (t) => {
+  test('a rule gets values that it stored itself, and none that another rule stored', async (t) => {
     const { site } = await siteWithBattery(t);
     const other = site.rules.create(newRule('other'));
     for (const store of ['rule', 'shared', 'public'] as const)
@@ -357,7 +357,7 @@ describe('a rule is told', () => {
     assert.deepEqual(await site.request('storage_read', { store: 'shared', key: 'k' }), yes('"shared"'));
   });
 
-  test('nothing of a deleted rule of its name: the store went with the rule', async (t) => {
+  test('a new rule gets nothing stored by a deleted rule of its name', async (t) => {
     const { site } = await siteWithBattery(t);
     await site.request('storage_write', { store: 'rule', key: 'k', value: '1' });
     site.rules.remove([site.rule.id]);

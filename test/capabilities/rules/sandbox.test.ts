@@ -78,7 +78,7 @@ describe('the sandbox', () => {
     );
   });
 
-  test('says what runs; what it says of an earlier start is late and does not count', async (t) => {
+  test('the sandbox reports what runs; reports of an earlier start do not count', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -95,7 +95,7 @@ describe('the sandbox', () => {
     assert.equal(site.rules.condition(rule).isStarted, false);
   });
 
-  test('says when a failed rule starts again, until it has or nothing is known of it', async (t) => {
+  test('the sandbox reports when a failed rule starts again, until it has or its state is unknown', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -111,7 +111,7 @@ describe('the sandbox', () => {
     assert.equal(restarts(), undefined);
   });
 
-  test('the sandbox is believed in the log also for what a stopped rule said last, but not for a deleted one', async (t) => {
+  test('the log takes the last entries of a stopped rule, but none of a deleted one', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -143,7 +143,7 @@ describe('the process of the sandbox', () => {
     assert.deepEqual([site.program.state, site.program.isReleased], ['starting', false]);
   });
 
-  test('the process of the sandbox is let go with the last one, and kept when there is another one at once', async (t) => {
+  test('the process of the sandbox is stopped with the last rule, and kept when there is another one at once', async (t) => {
     const site = await startSandbox(t);
     const [first, second] = [site.rules.create(newRule('a')), site.rules.create(newRule('b'))];
     site.program.hello();
@@ -157,7 +157,7 @@ describe('the process of the sandbox', () => {
     assert.equal(site.program.isReleased, true);
   });
 
-  test('counts no failure when it ended because nothing was to run', async (t) => {
+  test('the process of the sandbox counts no failure when it ended because nothing was to run', async (t) => {
     const site = await startSandbox(t);
     const rule = site.rules.create(newRule('a'));
     site.program.hello();
@@ -171,7 +171,7 @@ describe('the process of the sandbox', () => {
 });
 
 describe('a request', () => {
-  test('a request is not carried out for a rule that was stopped or replaced meanwhile', async (t) => {
+  test('a request of a rule that was stopped or replaced meanwhile is not carried out', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -193,7 +193,7 @@ describe('a request', () => {
     assert.deepEqual(site.asked, ['a list_devices', 'a list_devices']);
   });
 
-  test('a request is answered when it fails by a fault of ours, and the next one too', async (t) => {
+  test('a request that fails by a fault of ours is answered, and so is the next one', async (t) => {
     const site = await startSandbox(t, { callMethod: () => Promise.reject(new Error('oops')) });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));

@@ -7,7 +7,7 @@ import { newRule, notingRunner, startRecords } from './support.ts';
 const refused = (code: string) => (error: unknown) => error instanceof GatewayError && error.code === code;
 
 describe('the engine refuses', () => {
-  test('one more rule than a site may have; after one was deleted there is room again', async (t) => {
+  test('the engine refuses one rule more than a site may have; after a deletion there is room again', async (t) => {
     const { rules } = await startRecords(t, { limits: { rules: 2 } });
     const first = rules.create(newRule('a'));
     rules.create(newRule('b'));
@@ -16,7 +16,7 @@ describe('the engine refuses', () => {
     rules.create(newRule('c'));
   });
 
-  test('a slug that another rule has, and lets a rule keep its own', async (t) => {
+  test('the engine refuses a slug that another rule has, and lets a rule keep its own', async (t) => {
     const { rules } = await startRecords(t);
     const [rule] = [rules.create(newRule('a')), rules.create(newRule('b'))];
     assert.throws(() => rules.create(newRule('a')), refused('already_exists'));
@@ -24,7 +24,7 @@ describe('the engine refuses', () => {
     assert.equal(rules.rename(rule, 'a'), rule);
   });
 
-  test('batches with an unknown rule, and changes nothing', async (t) => {
+  test('the engine refuses batches with an unknown rule, and changes nothing', async (t) => {
     const { rules } = await startRecords(t);
     const { runner, told } = notingRunner();
     const rule = rules.create(newRule('a'));
@@ -41,7 +41,7 @@ describe('the engine refuses', () => {
     ['deleting', 'DELETE ON rule'],
     ['suspending', 'UPDATE ON rule_engine'],
   ] as const)
-    test(`${change} what the disk refuses: flags stay, and scripts go on`, async (t) => {
+    test(`the engine refuses ${change} when the disk does; flags stay, and scripts go on`, async (t) => {
       const records = await startRecords(t);
       const { rules, state } = records;
       const { runner, told } = notingRunner();
@@ -147,7 +147,7 @@ describe('the runner', () => {
     );
   });
 
-  test('decides what is started, but nothing is while the engine is suspended or the rule disabled', async (t) => {
+  test('the runner starts a rule on request, but none while the engine is suspended or the rule disabled', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     const { runner } = notingRunner(new Set([rule.id]));

@@ -42,7 +42,7 @@ describe('a watch', () => {
     assert.equal(await watch(5, { ...telemetry, deviceId, name: 'alerts' }), null);
   });
 
-  test('tells samples that are news and changes of connectivity, until it or its run ends', async (t) => {
+  test('a watch delivers new samples and changes of connectivity, until it or its run ends', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();
@@ -79,7 +79,7 @@ describe('a watch', () => {
     assert.deepEqual(told(), []);
   });
 
-  test('brings only the newest sample to a sandbox that does not read enough', async (t) => {
+  test('a watch delivers only the newest sample to a sandbox that reads too slowly', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();
@@ -104,7 +104,7 @@ describe('a watch', () => {
     ]);
   });
 
-  test('follows the attribute under another blueprint, and says when there is none, or no device', async (t) => {
+  test('a watch follows the attribute under another blueprint, and reports when it or the device is gone', async (t) => {
     const site = await startSandbox(t);
     const manifest = batteryManifest();
     const device = site.addDevice({ slug: 'battery', manifest });

@@ -37,7 +37,7 @@ describe('the site', () => {
     assert.deepEqual(restart().get(), site.get());
   });
 
-  test('keeps every change over a restart', (t) => {
+  test('the site keeps every change over a restart', (t) => {
     const { site, restart } = start(t);
     site.update({ name: 'Yard', timezone: 'Asia/Tokyo', location: { latitude: -0.5, longitude: 0 } });
     assert.deepEqual(restart().get(), site.get());
@@ -64,7 +64,7 @@ describe('the site', () => {
     assert.deepEqual([site.get(), told], [before, 0]);
   });
 
-  test('tells every listener, although one fails', (t) => {
+  test('a change of the site reaches every listener although one fails', (t) => {
     const { site, lines } = start(t);
     const told: string[] = [];
     site.events.on('site_updated', 'first', () => {

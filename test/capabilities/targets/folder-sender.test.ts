@@ -129,7 +129,7 @@ const sorted = (values: readonly number[]): number[] => values.toSorted((a, b) =
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('a folder', () => {
-  test('holds each sample once when the gateway falls before it has noted how many files it gave names', async (t) => {
+  test('a folder holds each sample once when the gateway is killed before it has counted the named files', async (t) => {
     const { senderOf, names, values } = folderOf(t);
     // A file for each step: many in the time after which cursors are noted.
     const fallen = senderOf({ pieceBytes: 1 });
@@ -145,7 +145,7 @@ describe('a folder', () => {
     assert.deepEqual(sorted(values()), upTo(200));
   });
 
-  test('holds each sample once when the target is closed while something waits for its turn', async (t) => {
+  test('a folder holds each sample once when the target is closed while something waits', async (t) => {
     const { senderOf, values, save } = folderOf(t);
     // The rows of the first step and the first one of the second go at once, the others must wait.
     const slow = senderOf({ bytesPerSecondMax: 390, days: 2 });

@@ -107,7 +107,7 @@ describe('a folder that others can write', () => {
     ['a device', (_precious, part) => symlinkSync('/dev/full', part)],
   ];
   for (const [what, swap] of swaps)
-    test(`takes nothing more into a file that became ${what}`, async (t) => {
+    test(`a folder that others can write takes nothing more into a file that became ${what}`, async (t) => {
       const { folder, sink } = folderOf(t);
       // On the same file system, since a file has its names on one.
       const precious = join(folder, 'precious');
@@ -122,7 +122,7 @@ describe('a folder that others can write', () => {
       assert.equal(readFileSync(precious, 'utf8'), 'keep me');
     });
 
-  test('takes nothing into a day that is a link to another folder', async (t) => {
+  test('a folder that others can write takes nothing into a day that is a link to another folder', async (t) => {
     const { folder, sink } = folderOf(t);
     const elsewhere = temporaryFolder(t);
     symlinkSync(elsewhere, join(folder, '1970-01-01'));
@@ -134,7 +134,7 @@ describe('a folder that others can write', () => {
 });
 
 describe('a folder of CSV files', () => {
-  test('takes nothing and says so when it is missing, or without the stick that was there', async (t) => {
+  test('a folder target reports a missing folder or stick, and writes nothing', async (t) => {
     const { folder, sink } = folderOf(t);
     await assert.rejects(
       sink(false, true).begin({ position: { sequence: 1 }, records: {} }),
@@ -181,7 +181,7 @@ describe('a folder of CSV files', () => {
     assert.equal(await target.keep(true), true);
   });
 
-  test('holds each sample once after a power cut, also one in the midst of giving names', async (t) => {
+  test('a folder of CSV files holds each sample once after a power cut, also in the midst of naming', async (t) => {
     const { folder, names, rows, sink } = folderOf(t);
     const first = sink();
     await first.begin({
@@ -216,7 +216,7 @@ describe('a folder of CSV files', () => {
     await assert.rejects(send([target, [2]]), TargetFailure);
   });
 
-  test('quotes what needs it, and may be compressed', async (t) => {
+  test('a folder of CSV files quotes what needs it, and may be compressed', async (t) => {
     const { rows, sink } = folderOf(t);
     const target = sink(true);
     await target.begin({ position: { sequence: 1 }, records: {} });

@@ -83,7 +83,7 @@ const rows = [
   ['?db=a&precision=second', '?db=a&precision=second', '?db=a&precision=nanosecond'],
 ] as const;
 for (const [given, ofSamples, ofRecords] of rows)
-  test(`an address with "${given}" is told the precision of what is sent`, async (t) =>
+  test(`the address "${given}" gets the precision of what is sent`, async (t) =>
     assert.deepEqual(await queriesOf(t, given), [ofSamples, ofRecords]));
 
 test('a record with a field of another type loses that field alone, which is counted', async (t) => {
@@ -119,7 +119,7 @@ const seriesOf = (attribute: string, count: number, text?: string): LabelledSamp
   labels: LABELS,
 });
 
-test('a server of small requests gets them as large as it takes, and not one by one for ever', async (t) => {
+test('a server that takes small requests only gets them as large as it takes', async (t) => {
   const takenBytes: number[] = [];
   const sink = await sinkTo(
     t,
@@ -140,7 +140,7 @@ test('a server of small requests gets them as large as it takes, and not one by 
   assert.ok(Math.min(...takenBytes.slice(0, -1)) >= 20_000, takenBytes.join());
 });
 
-test('a value that is too large for a server goes alone, and takes no other along', async (t) => {
+test('a value too large for a server is dropped alone', async (t) => {
   const taken = new Set<string>();
   const sizes: number[] = [];
   const sink = await sinkTo(t, '', (_search, body) => {

@@ -7,7 +7,7 @@ import { runs } from '../../support/runs.ts';
 const line = fc.record({ text: fc.string({ unit: 'grapheme', maxLength: 400 }), samples: fc.nat(64) });
 
 describe('lines of one request', () => {
-  test('lines of one request are what was added, whole and in every part, one request after the other', () => {
+  test('lines of one request are complete, whole and in every part, one request after the other', () => {
     const body = new LineBody();
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 100 }), fc.nat(), fc.nat(), (lines, a, b) => {
@@ -27,7 +27,7 @@ describe('lines of one request', () => {
     );
   });
 
-  test('lines of one request leave a request alone that somebody may still read', () => {
+  test('lines of one request are not changed while somebody may still read them', () => {
     const body = new LineBody();
     body.add({ text: 'of the first\n', samples: 1 });
     const first = body.piece(0, 1);
@@ -36,7 +36,7 @@ describe('lines of one request', () => {
     assert.equal(first.toString(), 'of the first\n');
   });
 
-  test('lines of one request take the same memory when nobody does', () => {
+  test('lines of one request reuse their memory when nobody reads them', () => {
     const body = new LineBody();
     body.add({ text: 'of the first\n', samples: 1 });
     const { buffer } = body.piece(0, 1);

@@ -27,7 +27,7 @@ const refusesAll = (): never => {
   throw new Error('nobody asks for devices');
 };
 
-test('a broker that ends while a message waits for its turn is a failure, and no more than that', async (t) => {
+test('a broker that ends while a message waits causes a failure, and no more than that', async (t) => {
   const clock = createSystemClock();
   let connection: Socket | undefined;
   const broker = createServer((socket) => {

@@ -60,7 +60,8 @@ describe('messages by templates', () => {
     ]);
   });
 
-  test('know few names', () => assert.deepEqual(unknownNames('{site}/{room}/{"a":{value}}'), ['room']));
+  test('templates of messages know few names', () =>
+    assert.deepEqual(unknownNames('{site}/{room}/{"a":{value}}'), ['room']));
 });
 
 describe('lines', () => {
@@ -76,7 +77,7 @@ describe('lines', () => {
     );
   });
 
-  test('lines have no backslash that one engine reads as another one does not, and no break within a text', () => {
+  test('lines have no backslash that engines read differently, and no line break within a text', () => {
     const named = (site: string): LabelledSamples => ({ ...POWER, labels: { ...POWER.labels, site } });
     const tagsOf = (site: string): string | undefined =>
       [...linesOf('a\\', [named(site)])][0]?.text.split(' power=')[0];

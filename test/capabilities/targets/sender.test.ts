@@ -182,7 +182,7 @@ const arrived = (engine: FakeEngine): string[] =>
 const EVERYTHING = Array.from({ length: 25 }, (_, index) => `power=${index} ${1_000 + index}`);
 
 describe('a target', () => {
-  test('a target gets everything once and in order, with the tags of the device and the token', async (t) => {
+  test('a target gets every sample once and in order, with the tags of the device and the token', async (t) => {
     const engine = new FakeEngine();
     const { sender } = await started(t, engine);
     await until(() => engine.lines.length === 25);
@@ -211,7 +211,7 @@ describe('a target', () => {
     ['refuses all it gets', { status: 400, text: 'no' }, /does not take the request: HTTP 400, "no"$/],
   ];
   for (const [title, answer, sentence] of stumbles)
-    test(`a target is tried again when it ${title}, says so, and misses nothing`, async (t) => {
+    test(`a target is retried when it ${title}, says so, and misses nothing`, async (t) => {
       const engine = new FakeEngine();
       // As many as it takes to see that not even one line is taken.
       let stumblesLeft = 6;
@@ -233,7 +233,7 @@ describe('a target', () => {
     assert.ok(!JSON.stringify(lines).includes('shibboleth'));
   });
 
-  test('counts what was read for it as lag while it takes nothing', async (t) => {
+  test('samples read for a target count as lag while it takes nothing', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401 });
     const { sender } = await started(t, engine, { store: storeOf(7) });
@@ -249,7 +249,7 @@ describe('a target', () => {
     ['never answers', () => 'never'],
   ];
   for (const [name, answer] of failing)
-    test(`counts samples that arrive meanwhile as lag when it ${name}`, async (t) => {
+    test(`samples that arrive meanwhile count as lag when a target ${name}`, async (t) => {
       const engine = new FakeEngine();
       engine.judge = answer;
       const stored = { count: 7 };
@@ -260,7 +260,7 @@ describe('a target', () => {
       assert.ok(sender.status().lagS >= 0);
     });
 
-  test('counts the lag of what waited before it was started from when that came', async (t) => {
+  test('the lag of samples from before the start counts from when they came', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401 });
     const waitedS = 1_020;
@@ -274,7 +274,7 @@ describe('a target', () => {
     assert.equal(sender.status().lagS, 0);
   });
 
-  test('loses only the lines that it refuses while it takes others, and they are counted', async (t) => {
+  test('a target loses only the lines that it refuses while it takes others, and they are counted', async (t) => {
     const engine = new FakeEngine();
     engine.judge = (lines) =>
       lines.some((line) => line.includes('power=7 ')) ? { status: 400, text: 'conflict' } : { status: 204 };
@@ -288,7 +288,7 @@ describe('a target', () => {
     assert.equal(sender.status().lastError?.message, 'The target does not take a line: HTTP 400, "conflict"');
   });
 
-  test('loses of a device only the attribute that it refuses, and is not asked for each sample', async (t) => {
+  test('a target loses only the attribute that it refuses, and is not sent it for each sample', async (t) => {
     const engine = new FakeEngine();
     engine.judge = (lines) => ({ status: lines.some((line) => line.includes('state=')) ? 400 : 204 });
     const { changes } = storeOf(25);
@@ -333,7 +333,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(slow), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
   });
 
-  test('a target gets again what it acknowledged last after it was gone: it may have lost it', async (t) => {
+  test('a target gets its last acknowledged samples again after an outage: it may have lost them', async (t) => {
     const engine = new FakeEngine();
     const store = storeOf(25);
     engine.judge = () => (engine.requests === 3 ? undefined : { status: 204 });
@@ -342,7 +342,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('a target gets it again, too, when it was gone behind a proxy', async (t) => {
+  test('a target behind a proxy gets its last acknowledged samples again after an outage', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: engine.requests === 3 ? 502 : 204 });
     const { sender } = await started(t, engine);
@@ -350,7 +350,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('a target gets again what it acknowledged last when it answers over another connection', async (t) => {
+  test('a target that answers over another connection gets its last acknowledged samples again', async (t) => {
     const engine = new FakeEngine();
     const { changes } = storeOf(25);
     const store: ReturnType<typeof storeOf> = {
@@ -366,7 +366,7 @@ describe('a target', () => {
     assert.equal(sender.status().lastError, undefined);
   });
 
-  test('a target is not sent the same for ever when it ends each connection soon after it answered', async (t) => {
+  test('a target that closes each connection after its answer is not sent the same for ever', async (t) => {
     const engine = new FakeEngine();
     let count = 10;
     const store: ReturnType<typeof storeOf> = { changes: async (asked) => storeOf(count).changes(asked) };
@@ -386,13 +386,13 @@ describe('a target', () => {
     assert.ok(sentAgain.slice(0, 2).every((lines) => lines > 0));
   });
 
-  test('a target is told again by another run what it acknowledged last before the gateway ended', async (t) => {
+  test('the next run sends again what a target acknowledged last before the gateway ended', async (t) => {
     const { sender } = await started(t, new FakeEngine());
     await until(() => sender.cursor.position.sequence === 25);
     assert.equal(sender.resumption.position.sequence, 0);
   });
 
-  test('a target gets what was thinned out once only, also when it is tried again', async (t) => {
+  test('a target gets thinned samples only once, also when it is tried again', async (t) => {
     const engine = new FakeEngine();
     let stumblesLeft = 2;
     engine.judge = () => ({ status: stumblesLeft-- > 0 ? 503 : 204 });

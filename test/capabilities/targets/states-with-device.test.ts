@@ -22,7 +22,7 @@ const sample = (timestampS: number, number: number): LabelledSamples => ({
   labels: { site: 'Depot', device: 'meter', blueprint: 'Meter', profile: undefined },
 });
 
-test('a state that went out with its device follows once, what another sample of its second says does', () => {
+test('a state published with its device is followed once by what another sample of its second says', () => {
   const states = new Map<string, State>();
   const payloads = (timestampS: number, number: number): unknown[] =>
     [...stateMessages(SETTINGS, [sample(timestampS, number)], states, NOW_S + 60)].map(

@@ -54,7 +54,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('raised alerts end when a newer message with alerts left out those of a late message', async (t) => {
+  test('raised alerts end when a newer message leaves out those of a late message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock, telemetry } = started;
     const device = devices.add('battery', MANIFEST);
@@ -92,7 +92,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('raised alerts are not those of a late message when they were imported', async (t) => {
+  test('raised alerts do not come from an imported late message', async (t) => {
     const { devices, send, telemetry, clock } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { alerts: [], timestamp: NOW_S - 5 });
@@ -113,7 +113,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), []);
   });
 
-  test('raised alerts stay over after a restart when they came with a late message', async (t) => {
+  test('raised alerts of a late message are over after a restart', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);

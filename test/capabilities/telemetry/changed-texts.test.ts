@@ -9,7 +9,7 @@ const COUNT = 300;
 const SAMPLES_MAX = 1_000;
 const textOf = (index: number): string => `${index} `.padEnd(10_000, 'x');
 
-test('changes bring no more text at once than there is room for, and none that is not theirs', async (t) => {
+test('changes bring a bounded amount of text at once, and only their own', async (t) => {
   const engine = startEngine({ folder: temporaryFolder(t) });
   t.after(() => engine.close());
   const series = engine.addSeries('string');

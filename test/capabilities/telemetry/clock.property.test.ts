@@ -179,7 +179,7 @@ const action = oneof(
 );
 
 describe('whatever the clock does', () => {
-  test('the latest value is the last one that arrived, and is never taken for fresher than it is', async () => {
+  test('the latest value is the last one that arrived and never looks fresher than it is, whatever the clock does', async () => {
     await assertProperty(
       asyncProperty(array(action, { maxLength: 25 }), async (actions) => {
         const ends: (() => unknown)[] = [];

@@ -39,7 +39,7 @@ async function startMeter(t: Pick<TestContext, 'after'>) {
 }
 
 describe('a clock that was ahead and is put back', () => {
-  test('a clock that was ahead and is put back does not freeze latest values, alerts and what rules are told', async (t) => {
+  test('a clock put back does not freeze latest values, alerts and what rules get', async (t) => {
     const { bench, clock, value, raisedAlerts, send } = await startMeter(t);
     clock.step(2 * HOUR_MS);
     await send({ power: 1, faults: ['overheated'] });
@@ -51,7 +51,7 @@ describe('a clock that was ahead and is put back', () => {
     assert.equal(bench.received.at(-1)?.values.get('power')?.isLatest, true);
   });
 
-  test('moves what it stamped to the time when it came', async (t) => {
+  test('a clock that was ahead and is put back moves what it stamped to the time when it came', async (t) => {
     const { clock, latest, ageMs, send } = await startMeter(t);
     const cameAtS = Math.floor(clock.wallMs() / SECOND_MS);
     clock.step(2 * HOUR_MS);
@@ -95,7 +95,7 @@ describe('a clock that was ahead and is put back', () => {
 });
 
 describe('a clock that is behind and is put forward', () => {
-  test('takes what arrives as the latest, and what it showed as fresh before is as old as it is', async (t) => {
+  test('a clock put forward takes what arrives as the latest, and makes earlier fresh values as old as they are', async (t) => {
     const { bench, clock, value, ageMs, send } = await startMeter(t);
     await send({ power: 1 });
     await bench.telemetry.stop();
@@ -108,7 +108,7 @@ describe('a clock that is behind and is put forward', () => {
     assert.equal(value(), 2);
   });
 
-  test('knows the age of what arrived in between', async (t) => {
+  test('a clock put forward gives values that arrived in between their true age', async (t) => {
     const { clock, latest, ageMs, send } = await startMeter(t);
     clock.step(-3 * DAY_MS);
     await send({ power: 1 });
@@ -118,7 +118,7 @@ describe('a clock that is behind and is put forward', () => {
     assert.ok(clock.wallMs() - (latest()?.timestampS ?? 0) * SECOND_MS < 62 * SECOND_MS);
   });
 
-  test('gives a value with a time of its own its age once the clock is set for the first time', async (t) => {
+  test('a clock set for the first time gives a value with a time of its own its age', async (t) => {
     const { clock, ageMs, send } = await startMeter(t);
     const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
@@ -129,7 +129,7 @@ describe('a clock that is behind and is put forward', () => {
 });
 
 describe('a box that does not know the time', () => {
-  test('gives its own, once it is set, to what a device dates beyond all times', async (t) => {
+  test('a box without a clock gives its own time, once set, to messages dated beyond all times', async (t) => {
     const { bench, clock, latest } = await startMeter(t);
     const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
@@ -142,7 +142,7 @@ describe('a box that does not know the time', () => {
 });
 
 describe('data with a time of the device', () => {
-  test('data with a time of the device is not late for a clock that is years ahead', async (t) => {
+  test('a message with a time of its own is not late because of a clock that is years ahead', async (t) => {
     const { bench, clock, send } = await startMeter(t);
     const nowS = clock.wallMs() / SECOND_MS;
     clock.step(365 * DAY_MS);
@@ -150,7 +150,7 @@ describe('data with a time of the device', () => {
     assert.deepEqual(bench.rejected, []);
   });
 
-  test('data with a time of the device is imported when it lies in the future, but is not the latest value', async (t) => {
+  test('imported samples may lie in the future, but are not the latest values', async (t) => {
     const { bench, clock, value, send } = await startMeter(t);
     await send({ power: 1 });
     const futureS = Math.floor(clock.wallMs() / SECOND_MS) + 86_400;

@@ -74,7 +74,7 @@ describe('an answer with text_format json', () => {
     assert.equal(to.telemetry.latest(same, 'mode')?.value, TEXTS.at(-1));
   });
 
-  test('tells empty text from no value, which the usual form does not', async (t) => {
+  test('text_format json distinguishes empty text from no value, which the usual form does not', async (t) => {
     const { devices, send, query } = await startTelemetry(t);
     await send(devices.add('meter', MANIFEST), { timestamp: NOW_S, mode: '', count: 1 });
     const ask = { ...EXACT, telemetry: [{ device: 'meter', attribute: ['mode', 'count'] }] };
@@ -95,7 +95,7 @@ describe('an answer with text_format json', () => {
     assert.equal((await rows('plain'))[1], `${NOW_S},1,`);
   });
 
-  test('an answer with text_format json is not taken back when a cell is no JSON text', async (t) => {
+  test('text_format json refuses an import whose cell is no JSON text', async (t) => {
     const started = await startTelemetry(t);
     started.devices.add('meter', MANIFEST);
     for (const cell of ['a', '5', '"""a"', '[]'])

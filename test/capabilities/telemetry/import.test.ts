@@ -82,7 +82,7 @@ describe('an import', () => {
       for (const name of ['voltage', 'mode']) assert.equal(started.telemetry.latest(meter, name), undefined);
     });
 
-  test('gives another box exactly what was exported, twice the same', async (t) => {
+  test('an import restores on another box exactly what was exported, twice the same', async (t) => {
     const from = await startTelemetry(t);
     const meter = from.devices.add('meter', MANIFEST);
     await from.send(meter, {
@@ -136,7 +136,7 @@ describe('an import', () => {
     ['with times as text', `${HEADS.join(',')}\n2026-03-01 08:00:00,48.5,true,a;b\n`],
   ];
   for (const [title, csv] of spreadsheets)
-    test(`takes what a spreadsheet writes ${title}`, async (t) => {
+    test(`an import takes what a spreadsheet writes: ${title}`, async (t) => {
       for (const chunkBytes of [1, 7, 65_536]) {
         const started = await startTelemetry(t);
         const meter = started.devices.add('meter', MANIFEST);
@@ -147,7 +147,7 @@ describe('an import', () => {
       }
     });
 
-  test('takes samples of any age and counts those that do not fit', async (t) => {
+  test('an import takes samples of any age and counts those that do not fit', async (t) => {
     const started = await startTelemetry(t);
     started.devices.add('meter', MANIFEST);
     const csv = `ts,telemetry=count device=meter,telemetry=on device=meter\n1600000000,5,true\n1600000001,1.5,maybe\n`;
@@ -156,7 +156,7 @@ describe('an import', () => {
     assert.equal(back.split('\n')[1], '1600000000,,5,,,true,,');
   });
 
-  test('fails, and nothing else, while the disk takes nothing and the buffers are full', async (t) => {
+  test('an import fails, and nothing else, while the disk takes nothing and the buffers are full', async (t) => {
     const started = await startTelemetry(t, { commits: { bufferedBytes: 1_000 } });
     started.devices.add('meter', MANIFEST);
     const rows = Array.from({ length: 20_000 }, (_, row) => `${NOW_S - row},${Math.sin(row)}\n`);

@@ -24,7 +24,7 @@ function rows(csv: string): string[] {
 }
 
 describe('taking telemetry in', () => {
-  test('drops an undeclared attribute, keeps the others and tells once an hour', async (t) => {
+  test('an undeclared attribute is dropped with one log entry an hour, and the others are kept', async (t) => {
     const { devices, send, telemetry, rejected, clock } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 48.1, unknown: 1 });
@@ -40,7 +40,7 @@ describe('taking telemetry in', () => {
     assert.equal(rejected.length, 2);
   });
 
-  test('drops ever new attributes and tells of so many', async (t) => {
+  test('ever new attributes are dropped, and a bounded number of them is logged', async (t) => {
     const { devices, send, rejected } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     for (const prefix of ['a', 'b', 'c']) {
@@ -74,7 +74,7 @@ describe('taking telemetry in', () => {
     ['conn_alerts', [5], 'wrong_type'],
   ];
   for (const [name, value, reason] of wrong)
-    test(`drops ${name} = ${shown(value)} as ${reason}`, async (t) => {
+    test(`telemetry drops ${name} = ${shown(value)} as ${reason}`, async (t) => {
       const { devices, send, telemetry, rejected } = await startTelemetry(t);
       const device = devices.add('battery', MANIFEST);
       await send(device, { [name]: value });
@@ -86,7 +86,7 @@ describe('taking telemetry in', () => {
       assert.match(rejected[0]?.message ?? '', /^The .*\.$/);
     });
 
-  test('stores every type, and null as nothing', async (t) => {
+  test('telemetry stores every type, and null as nothing', async (t) => {
     const { devices, send, query, rejected } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, {
@@ -128,7 +128,7 @@ describe('taking telemetry in', () => {
     ['-9.223372036854775808e18', -(2n ** 63n)],
   ];
   for (const [text, value] of whole)
-    test(`takes the number ${text} for an integer`, async (t) => {
+    test(`telemetry takes the number ${text} for an integer`, async (t) => {
       const bench = await startTelemetry(t);
       const { devices, send, rejected } = bench;
       const device = devices.add('battery', MANIFEST);
@@ -142,7 +142,7 @@ describe('taking telemetry in', () => {
       assert.ok(Object.is(shown(), value));
     });
 
-  test('drops json that does not fit its schema', async (t) => {
+  test('telemetry drops JSON that does not fit its schema', async (t) => {
     const { devices, send, telemetry, rejected } = await startTelemetry(t);
     const schema = { type: 'object', properties: { level: { type: 'integer' } }, required: ['level'] };
     const device = devices.add('tank', manifestOf({ detail: attribute('json', { json_schema: schema }) }));
@@ -156,7 +156,7 @@ describe('taking telemetry in', () => {
     assert.deepEqual(telemetry.latest(device, 'detail')?.value, { level: 3 });
   });
 
-  test('reads an empty Lua table as what is declared', async (t) => {
+  test('telemetry takes an empty Lua table as the declared type', async (t) => {
     const { devices, send, telemetry, rejected } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { tags: {}, conn_alerts: {} });
@@ -165,7 +165,7 @@ describe('taking telemetry in', () => {
     assert.deepEqual(rejected, []);
   });
 
-  test('stores an alias under the declared name', async (t) => {
+  test('telemetry under an alias is stored under the declared name', async (t) => {
     const { devices, send, telemetry, received } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { u: 47.5 });
@@ -173,7 +173,7 @@ describe('taking telemetry in', () => {
     assert.deepEqual([...(received[0]?.values ?? [])], [['voltage', { value: 47.5, isLatest: true }]]);
   });
 
-  test('takes names such as __proto__ as plain names', async (t) => {
+  test('telemetry takes names such as __proto__ as plain names', async (t) => {
     const { devices, telemetry, rejected, clock } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     const body = Object.create(null) as Record<string, unknown>;
@@ -187,7 +187,7 @@ describe('taking telemetry in', () => {
     assert.equal(telemetry.latest(device, 'voltage'), undefined);
   });
 
-  test('takes 1 000 attributes of a message and drops the rest', async (t) => {
+  test('telemetry takes 1 000 attributes of a message and drops the rest', async (t) => {
     const { devices, send, rejected, received } = await startTelemetry(t);
     const names = Array.from({ length: 1_005 }, (_, index) => `a${index}`);
     const device = devices.add(
@@ -202,7 +202,7 @@ describe('taking telemetry in', () => {
     );
   });
 
-  test('taking telemetry in is silent about everything of a device that declares nothing but what all have', async (t) => {
+  test('no warning is logged for a device that declares only what all devices have', async (t) => {
     const { devices, send, rejected } = await startTelemetry(t);
     const everywhere = { alerts: attribute('alerts'), alert_details: attribute('object') };
     await send(devices.add('blank', manifestOf({})), { anything: 5 });
@@ -210,7 +210,7 @@ describe('taking telemetry in', () => {
     assert.deepEqual(rejected, []);
   });
 
-  test('taking telemetry in is silent about unknown names when the manifest says so', async (t) => {
+  test('no warning is logged for unknown names when the manifest says so', async (t) => {
     const { devices, send, rejected } = await startTelemetry(t);
     const manifest = manifestOf(
       { voltage: attribute('float') },
@@ -250,7 +250,7 @@ describe('time of measurement', () => {
       );
     });
 
-  test('waits for a clock that was never set, and is then the time of receipt', async (t) => {
+  test('the time of measurement waits for a clock that was never set, and is then the time of receipt', async (t) => {
     const clock = new TestClock(0);
     const { devices, telemetry, received } = await startTelemetry(t, { clock });
     const device = devices.add('battery', MANIFEST);
@@ -268,7 +268,7 @@ describe('time of measurement', () => {
     assert.equal(received.length, 1);
   });
 
-  test('makes the later message the latest value, whether or not there is room to wait', async (t) => {
+  test('the later message has the latest value, whether or not there is room to wait', async (t) => {
     const clock = new TestClock(0);
     const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 1 } });
     const device = devices.add('battery', MANIFEST);
@@ -284,7 +284,7 @@ describe('time of measurement', () => {
     assert.equal(telemetry.latest(device, 'voltage')?.value, 2);
   });
 
-  test('time of measurement is not waited for by more messages than there is room for', async (t) => {
+  test('a bounded number of messages waits for the time of measurement', async (t) => {
     const clock = new TestClock(0);
     const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 2 } });
     const device = devices.add('battery', MANIFEST);
@@ -295,7 +295,7 @@ describe('time of measurement', () => {
     await assert.rejects(Promise.resolve(give()), { code: 'unavailable' });
   });
 
-  test('time of measurement is taken from the device while the gateway has no clock', async (t) => {
+  test('the device gives the time of measurement while the gateway has no clock', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t, { clock: new TestClock(0) });
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -304,7 +304,7 @@ describe('time of measurement', () => {
 });
 
 describe('samples', () => {
-  test('samples give the value of the later message at one instant, in memory, in history and after a restart', async (t) => {
+  test('the later message of two with the same time counts, in memory, in history and after a restart', async (t) => {
     const { devices, send, telemetry, query, restart } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -321,7 +321,7 @@ describe('samples', () => {
     assert.deepEqual(rows(await query(asked)), [`${NOW_S},2`]);
   });
 
-  test('samples go into history when they are late, and do not replace the latest value', async (t) => {
+  test('late samples go into history and do not replace the latest value', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, received } = started;
     const device = devices.add('battery', MANIFEST);

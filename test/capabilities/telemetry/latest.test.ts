@@ -35,7 +35,7 @@ describe('a query of latest values', () => {
     assert.equal(safeParse(DeviceLatestQuery, { 'attribute.in': [names] }).success, false);
   });
 
-  test('takes names in brackets, commas and repetitions', () => {
+  test('a query of latest values takes names in brackets, commas and repetitions', () => {
     const { output } = safeParse(LatestQuery, {
       'devices[a-1]': ['x, y', 'y,z'],
       'devices[b]': [''],
@@ -66,7 +66,7 @@ describe('the latest values', () => {
     assert.equal(pause(), 5);
   });
 
-  test('the latest values are none of those that only the blueprint before would have taken', async (t) => {
+  test('the latest values contain none that only the previous blueprint declared', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t);
     const json = (type: string) => attribute('json', { json_schema: { type } });
     const before = manifestOf({
@@ -102,7 +102,7 @@ describe('the latest values', () => {
     assert.deepEqual(now(), [undefined, 2, 7, { a: 1 }]);
   });
 
-  test('the latest values are a warning when too old, not declared, not for the role, or of no device', async (t) => {
+  test('the latest values are warnings when too old, not declared, not for the role, or of no device', async (t) => {
     const { ofDevice, send, device, telemetry } = await started(t);
     await send(device, { timestamp: NOW_S - 31, voltage: 1, secret: 5 });
     assert.equal(ofDevice(['voltage']), '{"voltage":{"warning":"No value within the relevance interval."}}');

@@ -122,7 +122,7 @@ describe('a query by days', () => {
     ['2025-10-28T12:00:00Z', 64],
   ];
 
-  test('a query by days has days of the site when it asks for them, of UTC else', async (t) => {
+  test('a query by days uses days of the site on request, else of UTC', async (t) => {
     const started = await startTelemetry(t, { clock: new TestClock(Date.parse('2025-10-29T00:00:00Z')) });
     const { devices, send, query } = started;
     const meter = devices.add('meter', MANIFEST);

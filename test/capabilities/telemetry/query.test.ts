@@ -190,7 +190,7 @@ describe('the answer of a time series query', () => {
     assert.deepEqual(typesOf('alerts', 'auto'), ['string_array']);
   });
 
-  test('leaves out what the role may not see', async (t) => {
+  test('a time series leaves out what the role may not see', async (t) => {
     const { telemetry } = await started(t);
     const ask = (role: 'READONLY' | 'INSTALLER') =>
       telemetry.queryTimeSeries(
@@ -208,7 +208,7 @@ describe('the answer of a time series query', () => {
     assert.equal(ask('INSTALLER'), 3);
   });
 
-  test('takes buckets from the start of 1970 and only samples within the range', async (t) => {
+  test('a time series has buckets from the start of 1970 and only samples within the range', async (t) => {
     const telemetry = await started(t);
     const at = Math.floor(NOW_S / 60) * 60 - 300;
     for (const [offset, voltage] of [
@@ -229,7 +229,7 @@ describe('the answer of a time series query', () => {
     assert.deepEqual(csv.split('\n').slice(1), [`${at},4`, `${at + 60},7.5`, '']);
   });
 
-  test('writes texts so that a client can read line by line', async (t) => {
+  test('a time series has texts that a client can read line by line', async (t) => {
     const telemetry = await started(t);
     await telemetry.send(telemetry.meter, {
       timestamp: NOW_S,
@@ -254,7 +254,7 @@ describe('the answer of a time series query', () => {
     );
   });
 
-  test('writes JSON on one line without changing what it says', async (t) => {
+  test('a time series has JSON on one line without a change of its content', async (t) => {
     const telemetry = await started(t);
     const text = 'a\u2028b\u2029c\x85d\v\n';
     const values = { detail: { [text]: text }, tags: [text] };
@@ -270,7 +270,7 @@ describe('the answer of a time series query', () => {
     assert.deepEqual({ detail, tags }, values);
   });
 
-  test('chooses devices and attributes by their labels', async (t) => {
+  test('a time series is selected by labels of devices and attributes', async (t) => {
     const telemetry = await started(t);
     const columnsOf = async (item: object): Promise<number> =>
       (await telemetry.query({ ...range, telemetry: [item] })).split('\n')[0]?.split(',').length ?? 0;
@@ -290,7 +290,7 @@ describe('the answer of a time series query', () => {
       assert.equal(await columnsOf(item), columns + 1, JSON.stringify(item));
   });
 
-  test('the answer of a time series query ends when the caller leaves', async (t) => {
+  test('a time series ends when the caller leaves', async (t) => {
     const { telemetry, send, meter } = await started(t);
     await send(meter, { timestamp: NOW_S - 5, voltage: 1 });
     const leaving = new AbortController();

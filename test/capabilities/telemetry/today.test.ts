@@ -79,7 +79,7 @@ function check(
 }
 
 describe('the chart of today', () => {
-  test('the chart of today is that of its samples, wherever it begins and ends and however often it is asked for', async (t) => {
+  test('the chart of today equals its samples, wherever it begins and ends and however often it is requested', async (t) => {
     const { engine, wishes } = started(t);
     for (const [fromS, toS] of [
       [10, 1_000],
@@ -98,7 +98,7 @@ describe('the chart of today', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('the chart of today is that of its samples where parts have no cells, as those of an earlier version', async (t) => {
+  test('the chart of today equals its samples where parts have no cells, as those of an earlier version', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 1_000);
     await engine.engine.seal();
@@ -117,7 +117,7 @@ describe('the chart of today', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('counts damage of a part once and shows the rest', async (t) => {
+  test('the chart of today counts a damaged part once and shows the rest', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 600);
     await engine.engine.seal();
@@ -129,7 +129,7 @@ describe('the chart of today', () => {
     assert.equal(engine.engine.status().damaged, 1);
   });
 
-  test('shows corrections that came later, sealed or not', async (t) => {
+  test('the chart of today shows later corrections, sealed or not', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 1_000);
     await engine.engine.seal();
@@ -144,7 +144,7 @@ describe('the chart of today', () => {
 });
 
 describe('what of today is in the journal only', () => {
-  test('is that of its samples while it grows, wherever the chart begins and ends', async (t) => {
+  test('the chart of unsealed samples equals them while they grow, wherever it begins and ends', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 1_000);
     await engine.engine.seal();
@@ -164,7 +164,7 @@ describe('what of today is in the journal only', () => {
     check(engine, wishes, 0, DAY_S);
   });
 
-  test('shows corrections, of what is packed and of what is not', (t) => {
+  test('the chart of unsealed samples shows corrections of packed and unpacked ones', (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 2_000);
     check(engine, wishes, 0, 3_000);
@@ -176,7 +176,7 @@ describe('what of today is in the journal only', () => {
     check(engine, wishes, 0, 3_000);
   });
 
-  test('goes over midnight', (t) => {
+  test('the chart of unsealed samples goes over midnight', (t) => {
     const { engine, wishes } = started(t);
     write(engine, DAY_S - 2_000, DAY_S + 2_000);
     check(engine, wishes, DAY_S - 2_100, DAY_S + 2_100);
@@ -185,7 +185,7 @@ describe('what of today is in the journal only', () => {
     check(engine, wishes, DAY_S, DAY_S + 3_600, 300);
   });
 
-  test('an answer that takes long tells nothing that came after its beginning', (t) => {
+  test('a slow answer contains nothing that came after its beginning', (t) => {
     const { engine, wishes } = started(t);
     const range = { fromS: TODAY_S, toS: TODAY_S + DAY_S, granularityS: 60 };
     write(engine, 0, 1_000);
@@ -201,7 +201,7 @@ describe('what of today is in the journal only', () => {
 });
 
 describe('the day before, in its block', () => {
-  test('the day before, in its block is that of its samples, wherever the chart begins and however often it is asked for', async (t) => {
+  test('the chart of yesterday equals its samples, wherever it begins and however often it is requested', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 2_777);
     await maintain(engine, 1);
@@ -213,7 +213,7 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('the day before, in its block goes on in parts that came after it was made', async (t) => {
+  test('the chart of yesterday continues in parts that came after its block', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 1_777);
     await maintain(engine, 1);
@@ -235,7 +235,7 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
-  test('the day before, in its block is found where a chart saw before that there was none', async (t) => {
+  test('the chart of yesterday finds a block that did not exist for an earlier chart', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 10, 1_777);
     check(engine, wishes, 31, DAY_S);
@@ -244,7 +244,7 @@ describe('the day before, in its block', () => {
     check(engine, wishes, 31, DAY_S);
   });
 
-  test('shows corrections that came after it was over, sealed and compacted or not', async (t) => {
+  test('the chart of yesterday shows later corrections, sealed and compacted or not', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 2_000);
     await maintain(engine, 1);

@@ -151,7 +151,7 @@ describe('SA: the standalone device runner', () => {
 });
 
 describe('what documentation and other clients send besides', () => {
-  test('JSON under the form type of its curl samples', async () => {
+  test('the form type of curl samples is accepted for JSON', async () => {
     const headers = { ...editor(), 'Content-Type': 'application/x-www-form-urlencoded' };
     const { device: patched } = json(
       await raw('PATCH', `/v3/devices/${device.id}`, headers, '{"device_name":"Battery"}'),
@@ -159,7 +159,7 @@ describe('what documentation and other clients send besides', () => {
     assert.equal((patched as Json)['name'], 'Battery');
   });
 
-  test('the token as Bearer, and of several the first of Service, Enapter, Bearer', async () => {
+  test('the token is taken as Bearer, and of several the first of Service, Enapter, Bearer', async () => {
     const { token } = gateway();
     const role = async (headers: Record<string, string>): Promise<unknown> =>
       (json(await raw('GET', '/v3/site', headers))['site'] as Json)['authorized_role'];
@@ -170,7 +170,7 @@ describe('what documentation and other clients send besides', () => {
     assert.equal(await role({ ...enapter, 'X-Service-Auth-Token': token('OWNER') }), 'OWNER');
   });
 
-  test('an archive as multipart part data', async () => {
+  test('an archive is taken as multipart part data', async () => {
     const form = new FormData();
     form.set('data', new Blob([Uint8Array.from(zip)]), 'blueprint.zip');
     const sent = new Request(`${gateway().origin}/v3/blueprints/upload`, { method: 'POST', body: form });
@@ -180,7 +180,7 @@ describe('what documentation and other clients send besides', () => {
     assert.equal(typeof id, 'string');
   });
 
-  test('every answer may be used by a time client, is not kept by caches, and echoes the request id', async () => {
+  test('every answer is usable by a time client, not cached, and echoes the request id', async () => {
     const answer = await raw('GET', '/v3/site', { ...editor(), 'X-Request-Id': 'abc-1' });
     const sentMs = Date.parse(header(answer, 'date')[0] ?? '');
     assert.ok(Math.abs(sentMs - Date.now()) < 5_000);

@@ -52,7 +52,7 @@ describe('a connection URI', () => {
     ['tcp://a?ids=any', /strict or loose/],
     ['tcp://a?connections=9', /from 1 to 8/],
   ] as const)
-    test(`"${text}" is refused`, () => {
+    test(`the connection URI "${text}" is refused`, () => {
       const address = parseConnectionUri(text);
       assert.match(typeof address === 'string' ? address : 'understood', problem);
     });
@@ -67,17 +67,18 @@ describe('a connection URI', () => {
     ['socket://[fe80::1]:4001', { kind: 'socket', host: 'fe80::1', port: 4_001 }],
     ['port://rs485', { kind: 'port', name: 'rs485' }],
   ] as const)
-    test(`"${text}" is understood`, () => assert.deepEqual(parseConnectionUri(text), address));
+    test(`the connection URI "${text}" is understood`, () =>
+      assert.deepEqual(parseConnectionUri(text), address));
 });
 
 describe('the wires of a module', () => {
-  test('the wires of a module have only the ports that the operator named', () => {
+  test('a module has only the ports that the operator named', () => {
     const bus = new FieldBus({ clock: new TestClock(), ports: {} });
     assert.equal(bus.modbus('port://rs485'), 'hardware port "rs485" is not available on this module');
     assert.equal(bus.serialPort('rs485'), undefined);
   });
 
-  test('the wires of a module lead to a bounded number of addresses; one that nobody uses makes room', async () => {
+  test('a module has connections to a bounded number of addresses; an unused one makes room', async () => {
     const clock = new TestClock();
     const bus = new FieldBus({
       clock,
@@ -95,7 +96,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('the wires of a module are shared by everyone who names the same address, however it is spelled', async () => {
+  test('one connection is shared by all scripts that name the same address, however it is spelled', async () => {
     let dials = 0;
     const bus = new FieldBus({
       clock: new TestClock(),
@@ -111,7 +112,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('the wires of a module let Modbus and raw bytes take turns on one serial port', async () => {
+  test('Modbus and raw bytes take turns on one serial port', async () => {
     const clock = new TestClock();
     const device = fakeSerialDevice();
     const bus = new FieldBus({
@@ -133,7 +134,7 @@ describe('the wires of a module', () => {
     await bus.close();
   });
 
-  test('the wires of a module keep the poll times of the others with half of 50 devices black-holed, and all are back within 30 s', async () => {
+  test('polls keep their times with half of 50 devices black-holed, and all are back within 30 s', async () => {
     const clock = new TestClock();
     let isDark = true;
     const bus = new FieldBus({
@@ -178,7 +179,7 @@ describe('the wires of a module', () => {
 });
 
 describe('the wires of a module over real sockets', () => {
-  test('the wires of a module over real sockets say that a connection is refused, and find the device when it listens again', async () => {
+  test('a refused connection is reported, and the device is found when it listens again', async () => {
     const clock = createSystemClock();
     const server = net.createServer((socket) => {
       socket.on('data', (frame: Buffer) =>
@@ -210,7 +211,7 @@ describe('the wires of a module over real sockets', () => {
     clock.close();
   });
 
-  test('the wires of a module over real sockets carry two thousand reads, a hundred at a time', async () => {
+  test('a connection carries two thousand reads, a hundred at a time', async () => {
     const clock = createSystemClock();
     const server = net.createServer({ noDelay: true }, (socket) => {
       let rest = Buffer.alloc(0);
@@ -236,7 +237,7 @@ describe('the wires of a module over real sockets', () => {
   });
 });
 
-test('a port that cannot be opened is told with its file and the reason, and its names are one port', async (t) => {
+test('a port that cannot be opened is reported with its file and the reason, and its names are one port', async (t) => {
   const clock = new TestClock();
   const device = fakeSerialDevice();
   const failures: object[] = [];

@@ -75,7 +75,7 @@ describe('a port of the board fails', () => {
     assert.deepEqual(bus.portsFailed, []);
   });
 
-  test('a port of the board fails when a frame is none: too many bytes, an identifier of 30 bits', async (t) => {
+  test('a CAN frame with too many bytes or an identifier of 30 bits is refused', async (t) => {
     const { can, standIn } = setUp(t);
     await assert.rejects(async () => can?.send(1, bytes('010203040506070809')), /8 bytes at most/);
     for (const id of [-1, 0.5, 0x2000_0000])
@@ -83,7 +83,7 @@ describe('a port of the board fails', () => {
     assert.deepEqual(standIn.sent, []);
   });
 
-  test('a port of the board fails when the chip is not there, or is no longer', async (t) => {
+  test('a contact fails when its chip is missing or was removed', async (t) => {
     const { standIn, first, relay, bus, failures } = setUp(t);
     standIn.fail('no-chip');
     await assert.rejects(async () => first?.isClosed(), /cannot find GPIO chip/);
@@ -106,7 +106,7 @@ describe('a port of the board fails', () => {
     await until(() => failures.includes('di-1: gpiomon ended'));
   });
 
-  test('a port of the board fails when the chip does not answer, within a time, and does not keep back what comes after', async (t) => {
+  test('a contact fails within a time limit when its chip does not answer, and later calls go on', async (t) => {
     const { standIn, first, relay } = setUp(t, PORTS, clock, { programMs: 200 });
     standIn.fail('stuck');
     await assert.rejects(async () => first?.isClosed(), /gpiomon ended/);
@@ -117,7 +117,7 @@ describe('a port of the board fails', () => {
     assert.equal(standIn.level(4), '0');
   });
 
-  test('a port of the board fails when the program is not installed, in words that name the package', async (t) => {
+  test('a contact fails when the program is missing, and the message names the package', async (t) => {
     const { standIn, can, first } = setUp(t);
     for (const program of ['canplayer', 'gpioget'] as const) standIn.uninstall(program);
     await assert.rejects(
@@ -132,7 +132,7 @@ describe('a port of the board fails', () => {
 });
 
 describe('a CAN port', () => {
-  test('hands over what others send, with identifiers of 11 and 29 bits', async (t) => {
+  test('a CAN port delivers what others send, with identifiers of 11 and 29 bits', async (t) => {
     const { standIn, can } = setUp(t);
     const frames: string[] = [];
     const stop = can?.listen(({ id, data }) => frames.push(`${id.toString(16)} ${data.toString('hex')}`));
@@ -149,7 +149,7 @@ describe('a CAN port', () => {
     assert.equal(frames.length, 3);
   });
 
-  test('tells of each frame whether it was sent when the interface takes some of those that waited', async (t) => {
+  test('a CAN port reports for each frame whether it was sent when the interface takes only some of them', async (t) => {
     const { can, standIn } = setUp(t);
     assert.ok(can);
     standIn.room(2);
@@ -162,7 +162,7 @@ describe('a CAN port', () => {
     assert.equal(standIn.sent.length, 3);
   });
 
-  test('sends in the order of the calls, what waits together', async (t) => {
+  test('a CAN port sends waiting frames in the order of the calls', async (t) => {
     const { standIn, can } = setUp(t);
     assert.ok(can);
     const sends = [0x7ff, 0x800, 1, 2, 3].map((id) => can.send(id, bytes('0a0b')));
@@ -197,7 +197,7 @@ describe('contacts', () => {
     assert.equal((await second.readCounter()).count, 1);
   });
 
-  test('contacts are not told from before the watch while it begins, and not at all when it does not', async (t) => {
+  test('contacts report no earlier level while the watch begins, and none when it fails', async (t) => {
     const { standIn, first } = setUp(t, PORTS, clock, { programMs: 300 });
     standIn.fail('stuck');
     const asked = [first?.isClosed()];
@@ -206,7 +206,7 @@ describe('contacts', () => {
     for (const answer of asked) await assert.rejects(async () => answer, /gpiomon ended/);
   });
 
-  test('contacts are closed and opened, and are as they were before anybody set them', async (t) => {
+  test('contacts are closed and opened, and otherwise stay as they were', async (t) => {
     const { standIn, relay } = setUp(t);
     assert.ok(relay);
     standIn.rest(4, 0);
@@ -276,7 +276,7 @@ describe('contacts', () => {
     assert.deepEqual(failures, ['rl-1: gpioset ended']);
   });
 
-  test('contacts are not set by whoever does not wait for it any more', async (t) => {
+  test('contacts are not set for a caller that has timed out', async (t) => {
     const { relay } = setUp(t);
     assert.ok(relay);
     await relay.set(false);
@@ -300,7 +300,7 @@ describe('contacts', () => {
     assert.equal(standIn.level(4), '1', 'off is high');
   });
 
-  test('contacts go back from an impulse as soon as their chip can be had again', async (t) => {
+  test('contacts go back from an impulse as soon as their chip is available again', async (t) => {
     const time = new TestClock();
     const { standIn, relay, failures } = setUp(t, PORTS, time);
     assert.ok(relay);
@@ -327,7 +327,7 @@ describe('an analogue channel', () => {
     return setUp(t, { 'ai-1': { kind: 'analog_input', path: join(folder, name) } }).bus;
   };
 
-  test('refuses another quantity, a file without a number, and a channel that is not there', async (t) => {
+  test('an analogue channel refuses another quantity, a file without a number, and an unknown channel', async (t) => {
     const bus = channel(t, { in_voltage0_raw: 'x\n' });
     await assert.rejects(
       async () => bus.io.channels.get('ai-1')?.measure('current'),
@@ -339,7 +339,7 @@ describe('an analogue channel', () => {
     await assert.rejects(async () => none.io.channels.get('ai-1')?.measure('voltage'), /no such channel/);
   });
 
-  test('an analogue channel has no value while a part of its files is gone, as those of a device that goes or comes', async (t) => {
+  test('an analogue channel has no value while some of its files are missing', async (t) => {
     const files = {
       in_voltage0_raw: '1024',
       in_voltage0_offset: '10',
@@ -388,7 +388,7 @@ describe('an analogue channel', () => {
     ],
     ['a value that is ready', { in_temp_input: '21500' }, 'in_temp', 'temperature', 21.5],
   ] as const)
-    test(`measures by ${what}`, async (t) => {
+    test(`an analogue channel measures by ${what}`, async (t) => {
       const { io } = channel(t, files, name);
       assert.equal(await io.channels.get('ai-1')?.measure(quantity), expected);
     });

@@ -23,9 +23,10 @@ describe('the reader of Modbus TCP frames', () => {
     ['a length of 255', '0001 0000 00ff 01 03'],
     ['text', Buffer.from('HTTP/1.1 400').toString('hex')],
   ] as const)
-    test(`gives up on ${what}`, () => assert.equal(createTcpFrameReader().read(hex(bytes)), undefined));
+    test(`the reader of Modbus TCP frames gives up on ${what}`, () =>
+      assert.equal(createTcpFrameReader().read(hex(bytes)), undefined));
 
-  test('finds every frame, however the bytes are cut', () => {
+  test('the reader of Modbus TCP frames finds every frame, however the bytes are cut', () => {
     const frames = fc.array(
       fc.record(
         {
@@ -52,7 +53,7 @@ describe('the reader of Modbus TCP frames', () => {
     );
   });
 
-  test('takes any bytes without an accident', () => {
+  test('the reader of Modbus TCP frames takes any bytes without a crash', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 600 })), (chunks) => {
         const reader = createTcpFrameReader();
@@ -69,13 +70,13 @@ describe('a Modbus RTU frame', () => {
     assert.equal(decodeRtuFrame(hex('')), undefined);
   });
 
-  test('carries the checksum of the specification, low byte first', () => {
+  test('a Modbus RTU frame carries the checksum of the specification, low byte first', () => {
     // MODBUS over Serial Line, appendix B: 02 07 gives 1241 as sent.
     assert.equal(crc16(hex('02 07')), 0x1241);
     assert.deepEqual(encodeRtuFrame(2, hex('07')), hex('02 07 41 12'));
   });
 
-  test('a Modbus RTU frame is read back, and never after one bit was turned', () => {
+  test('a Modbus RTU frame is read back, and is refused after any one bit was changed', () => {
     fc.assert(
       fc.property(
         fc.nat(247),
@@ -92,7 +93,7 @@ describe('a Modbus RTU frame', () => {
     );
   });
 
-  test('tells its length from its beginning', () => {
+  test('a Modbus RTU frame has its length known from its beginning', () => {
     assert.equal(rtuAnswerLength(hex('01')), undefined);
     assert.equal(rtuAnswerLength(hex('01 03')), undefined);
     assert.equal(rtuAnswerLength(hex('01 03 04')), 9);
@@ -104,7 +105,7 @@ describe('a Modbus RTU frame', () => {
     assert.equal(rtuAnswerLength(hex('01 2c')), 0);
   });
 
-  test('a Modbus RTU frame is as long as its objects for an identification, of which each says its own length', () => {
+  test('a Modbus RTU frame of an identification is as long as its objects say', () => {
     const head = '01 2b 0e 01 01 00 00';
     assert.equal(rtuAnswerLength(hex(head)), undefined);
     assert.equal(rtuAnswerLength(hex(`${head} 00`)), 10);

@@ -141,14 +141,14 @@ describe('a Modbus answer', () => {
     test(`a Modbus answer is decoded as the specification shows: ${request.kind}`, () =>
       assert.deepEqual(decodeAnswer(request, hex(answer)), { ok: true, values }));
 
-  test('gives the exception, its text and its number when it is a refusal', () => {
+  test('a Modbus answer that is a refusal gives the exception, its text and its number', () => {
     const decoded = decodeAnswer(READ, hex('83 02'));
     assert.ok(!decoded.ok);
     assert.deepEqual(decoded.fault, { kind: 'exception', exceptionCode: 2 });
     assert.deepEqual(scriptFaultOf(decoded.fault), { text: 'illegal data address', number: 102 });
   });
 
-  test('a Modbus answer is judged without an accident for any bytes, and never gives another number of values', () => {
+  test('a Modbus answer of any bytes is judged without a crash, and never gives another number of values', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...EXCHANGES.map(([request]) => request)),

@@ -104,7 +104,7 @@ describe('Modbus RTU takes no wrong value', () => {
     });
 });
 
-test('Modbus RTU sends each request once, and a quick unit that lost an answer is read again within its next poll', async () => {
+test('Modbus RTU sends each request once, and reads a quick unit that lost an answer again within its next poll', async () => {
   const workMs = Array.from({ length: 1_000 }, (_, index) => (index === 30 ? undefined : 20));
   const polls = Array.from({ length: 60 }, (_, start) => ({
     unitId: 1,

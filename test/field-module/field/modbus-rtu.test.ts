@@ -59,7 +59,7 @@ test('Modbus RTU reads from every unit that a byte can name, 0 and those reserve
 });
 
 describe('Modbus RTU refuses or fails', () => {
-  test('wrong requests: units that no byte can name', async () => {
+  test('Modbus RTU refuses units that no byte can name', async () => {
     const { ask, device } = line();
     for (const unitId of [-1, 256, 1.5])
       assert.match(JSON.stringify(faultOf(await ask(unitId))), /0 to 255/, String(unitId));
@@ -87,7 +87,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.ok(tookMs >= 311 && tookMs <= 316, String(tookMs));
   });
 
-  test('an answer with a wrong checksum, soon after its end', async () => {
+  test('Modbus RTU fails soon after the end of an answer with a wrong checksum', async () => {
     const { ask, device, clock } = line();
     device.onWrite = () => device.say('01 03 02 0001 0000');
     const before = clock.monotonicMs();
@@ -95,7 +95,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.ok(clock.monotonicMs() - before < 100);
   });
 
-  test('noise that never ends, at its time limit', async () => {
+  test('Modbus RTU fails at its time limit in endless noise', async () => {
     const { ask, device, clock } = line();
     device.onWrite = () => {
       const noise = clock.setRepeating(2, () => device.say('55'));
@@ -104,7 +104,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.equal(kindOf(await ask(1)), 'invalid_response');
   });
 
-  test('a request in flight when the adapter is pulled, and goes on when it is back', async () => {
+  test('Modbus RTU fails a request in flight when the adapter is pulled, and goes on when it is back', async () => {
     const { ask, device, clock } = line();
     device.onWrite = () => device.vanish();
     assert.deepEqual(faultOf(await ask(1)), { kind: 'connection_failed', reason: 'the device is gone' });
@@ -114,7 +114,7 @@ describe('Modbus RTU refuses or fails', () => {
     assert.equal(device.openings.length, 2);
   });
 
-  test('more requests than may wait for the line', async () => {
+  test('Modbus RTU refuses more requests than may wait for the line', async () => {
     const { client, clock } = line({ queuedRequests: 2 });
     const answers = [1, 2, 3, 4].map((unitId) => client.request(unitId, READ, 50));
     assert.equal(kindOf((await played(clock, Promise.all(answers)))[3] ?? assert.fail()), 'overloaded');
@@ -122,7 +122,7 @@ describe('Modbus RTU refuses or fails', () => {
 });
 
 describe('Modbus RTU', () => {
-  test('frames request and answer as the specification shows', async () => {
+  test('Modbus RTU frames request and answer as the specification shows', async () => {
     const { ask, device } = line();
     answering(device, { 17: 555 });
     assert.deepEqual(await ask(17, { kind: 'read_holdings', start: 0x6b, count: 1 }), {
@@ -133,7 +133,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(decodeRtuFrame(sent), { unitId: 17, pdu: Buffer.from('03006b0001', 'hex') });
   });
 
-  test('gives exceptions and confirms writes', async () => {
+  test('Modbus RTU gives exceptions and confirms writes', async () => {
     const { ask, device } = line();
     device.onWrite = (bytes) =>
       device.say(bytes[1] === 3 ? encodeRtuFrame(1, Buffer.of(0x83, 2)) : Buffer.from(bytes));
@@ -144,7 +144,7 @@ describe('Modbus RTU', () => {
     });
   });
 
-  test('asks one at a time, in order', async () => {
+  test('Modbus RTU sends one request at a time, in order', async () => {
     const { client, device, clock } = line();
     let outstanding = 0;
     device.onWrite = (bytes) => {
@@ -166,7 +166,7 @@ describe('Modbus RTU', () => {
     );
   });
 
-  test('joins an answer that comes in pieces, and passes over one of another unit', async () => {
+  test('Modbus RTU joins an answer that comes in pieces, and drops one of another unit', async () => {
     const { ask, device, clock } = line();
     const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
     device.onWrite = () => {
@@ -177,7 +177,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
-  test('passes over answers of other units that an adapter hands over at once', async () => {
+  test('Modbus RTU drops answers of other units that an adapter delivers at once', async () => {
     const { ask, device, clock } = line();
     const other = encodeRtuFrame(2, Buffer.of(3, 2, 0, 9));
     device.onWrite = () => {
@@ -188,7 +188,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
-  test('waits for the confirmation of a write behind the late answer to a read', async () => {
+  test('Modbus RTU waits for the confirmation of a write behind the late answer to a read', async () => {
     const { ask, device, clock } = line();
     const late = encodeRtuFrame(1, Buffer.of(3, 2, 0, 9));
     let count = 0;
@@ -217,7 +217,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
-  test('waits for the rest of an answer as long as adapters and a busy machine keep it', async () => {
+  test('Modbus RTU waits for the rest of an answer as long as adapters and a busy machine delay it', async () => {
     const { ask, device, clock } = line();
     const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
     device.onWrite = () => {
@@ -249,7 +249,7 @@ describe('Modbus RTU', () => {
     assert.equal(device.written.length, 4);
   });
 
-  test('finds an answer behind bytes of a transceiver that is switched over, and nothing in noise', async () => {
+  test('Modbus RTU finds an answer behind bytes of a switching transceiver, and nothing in noise', async () => {
     const { ask, device } = line();
     const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
     for (const noise of ['00', 'ff', '0103', '010302', '00ff00ff']) {
@@ -266,7 +266,7 @@ describe('Modbus RTU', () => {
     }
   });
 
-  test('passes over the echo of an adapter that hears itself, and takes it for no confirmation', async () => {
+  test('Modbus RTU drops the echo of an adapter, and does not take it for a confirmation', async () => {
     const { ask, device, clock } = line();
     const write: ModbusRequest = { kind: 'write_holding', start: 1, values: [5] };
     let isOn = true;
@@ -287,7 +287,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1, write), { ok: true, values: [] });
   });
 
-  test('Modbus RTU hears from the first read on that nobody is behind an echo', async () => {
+  test('Modbus RTU reports from the first read on that nobody is behind an echo', async () => {
     const { ask, device } = line();
     device.onWrite = (bytes) => device.say(bytes);
     assert.equal(kindOf(await ask(1)), 'timeout');
@@ -307,7 +307,7 @@ describe('Modbus RTU', () => {
     for (const start of [2, 3, 4, 5]) assert.deepEqual(await read(start), { ok: true, values: [start] });
   });
 
-  test('asks a silent unit less often, so that the others keep their pace, and hears it when it is back', async () => {
+  test('Modbus RTU asks a silent unit less often, so that the others keep their pace, and reads it when it is back', async () => {
     const { ask, device, clock } = line();
     const values: Record<number, number> = { 1: 1 };
     answering(device, values);
@@ -331,7 +331,7 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(2), { ok: true, values: [2] });
   });
 
-  test('tells everybody and waits for no answer', async () => {
+  test('Modbus RTU sends a broadcast and waits for no answer', async () => {
     const { ask, device, clock } = line();
     const before = clock.monotonicMs();
     const answer = await ask(0, { kind: 'write_holding', start: 1, values: [1] });

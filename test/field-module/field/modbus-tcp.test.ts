@@ -63,7 +63,7 @@ async function gatewayWithDeadUnit(gatewayMs: number, timeoutMs: number) {
 }
 
 describe('Modbus TCP refuses or fails', () => {
-  test('a wrong request without a connection', async () => {
+  test('Modbus TCP refuses a wrong request without a connection', async () => {
     const device = fakeDevice(new TestClock());
     const answer = await device.client.request(1, { kind: 'read_holdings', start: 0, count: 200 });
     assert.deepEqual(faultOf(answer), {
@@ -73,7 +73,7 @@ describe('Modbus TCP refuses or fails', () => {
     assert.equal(device.dials, 0);
   });
 
-  test('more requests than may wait', async () => {
+  test('Modbus TCP refuses more requests than may wait', async () => {
     const device = fakeDevice(new TestClock(), { queuedRequests: 2 });
     device.reach = 'black_hole';
     void device.client.request(1, READ);
@@ -82,7 +82,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('each request at its own time limit, counted from when it was sent', async () => {
+  test('Modbus TCP fails each request at its own time limit, counted from when it was sent', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const ended: string[] = [];
@@ -101,7 +101,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('requests to a unit that is off, which waited while it was silent, together with the last one sent', async () => {
+  test('Modbus TCP fails waiting requests to a unit that is off together with the last one sent', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const batch = Promise.all(Array.from({ length: 20 }, () => device.client.request(1, READ, 300)));
@@ -114,7 +114,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('unsent when nobody waits for it any more in its turn', async () => {
+  test('Modbus TCP does not send a request whose caller has left before its turn', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const first = device.client.request(1, READ);
@@ -170,7 +170,7 @@ describe('Modbus TCP refuses or fails', () => {
     assert.deepEqual(faultOf(await answer), { kind: 'connection_failed', reason: 'no answer' });
   });
 
-  test('a read after its second connection when the device hangs up at each, and a write after the first', async () => {
+  test('Modbus TCP fails a read after its second connection when the device hangs up at each, and a write after the first', async () => {
     for (const [request, times] of [
       [READ, 2],
       [WRITE, 1],
@@ -186,14 +186,14 @@ describe('Modbus TCP refuses or fails', () => {
     }
   });
 
-  test('a read without a second try when the device hangs up within its answer', async () => {
+  test('Modbus TCP fails a read without a second try when the device hangs up within its answer', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = ({ stream }) => stream.end(Buffer.of(0, 1, 0));
     assert.equal((await device.client.request(1, READ)).ok, false);
     assert.equal(device.seen.length, 1);
   });
 
-  test('what a device says in another language, and begins again', async () => {
+  test('Modbus TCP fails what a device answers in another protocol, and begins again', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const answer = device.client.request(1, READ);
@@ -208,7 +208,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('an answer of another unit, with the unit that answers', async () => {
+  test('Modbus TCP fails on an answer of another unit, and names that unit', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => request.answer(ONE, { unitId: 255 });
     assert.deepEqual(faultOf(await device.client.request(1, READ)), {
@@ -219,7 +219,7 @@ describe('Modbus TCP refuses or fails', () => {
     device.client.close();
   });
 
-  test('an answer under another transaction id at the time limit, with the reason', async () => {
+  test('Modbus TCP fails on an answer under another transaction id at the time limit, with the reason', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     device.onRequest = (request) => request.answer(ONE, { transactionId: 0 });
@@ -237,7 +237,7 @@ describe('Modbus TCP refuses or fails', () => {
 });
 
 describe('Modbus TCP', () => {
-  test('gives values and exceptions over one connection that it opens when first asked', async () => {
+  test('Modbus TCP gives values and exceptions over one connection that it opens when first used', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => request.answer(request.unitId === 1 ? ONE : '83 02');
     assert.equal(device.dials, 0);
@@ -262,7 +262,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('gives turns to scripts one after the other, then to units, whoever came with more requests first', async () => {
+  test('Modbus TCP gives turns to scripts one after the other, then to units, whoever came with more requests first', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => request.answer(ONE);
     const ask = (owner: string, unitId: number, start: number) =>
@@ -275,7 +275,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('closes the connection after a timeout, so that a late answer reaches nobody', async () => {
+  test('Modbus TCP closes the connection after a timeout, so that a late answer reaches nobody', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const late = device.client.request(1, READ, 100);
@@ -291,7 +291,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('drops a second answer and takes that of the request in flight', async () => {
+  test('Modbus TCP drops a second answer and takes that of the request in flight', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => {
       const value = request.pdu.subarray(1, 3);
@@ -305,7 +305,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('understands fixed unit ids and a constant transaction id where other ids are allowed', async () => {
+  test('Modbus TCP takes fixed unit ids and a constant transaction id where other ids are allowed', async () => {
     for (const change of [{ unitId: 255 }, { transactionId: 0 }, { unitId: 0, transactionId: 1 }]) {
       const device = fakeDevice(new TestClock());
       device.onRequest = (request) => request.answer(ONE, change);
@@ -318,7 +318,7 @@ describe('Modbus TCP', () => {
     }
   });
 
-  test('keeps to transaction ids with other ids allowed, once an answer had that of its request', async () => {
+  test('Modbus TCP keeps to transaction ids with other ids allowed, once an answer had that of its request', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => {
       const value = Buffer.concat([Buffer.of(3, 2), request.pdu.subarray(1, 3)]);
@@ -335,7 +335,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('opens as many connections as an address allows, and goes on with fewer when the device refuses more', async () => {
+  test('Modbus TCP opens as many connections as an address allows, and goes on with fewer when the device refuses more', async () => {
     const device = fakeDevice(new TestClock());
     const ask = () => device.client.request(1, READ, 1_000, { connections: 3 });
     const answers: Promise<ModbusAnswer>[] = Array.from({ length: 6 }, ask);
@@ -352,18 +352,18 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('keeps the living units behind a gateway going while one is off and reported after a second', async () => {
+  test('Modbus TCP keeps reading the living units behind a gateway while one is off and reported after a second', async () => {
     const { lost, answered } = await gatewayWithDeadUnit(1_000, 1_000);
     assert.equal(lost, 0);
     assert.ok(answered >= 0.95 * 4 * 3 * 120, `${answered} reads`);
   });
 
-  test('loses at most every twentieth read of living units while a gateway waits longer than the scripts', async () => {
+  test('Modbus TCP loses at most every twentieth read of living units while a gateway waits longer than the scripts', async () => {
     const { lost, answered } = await gatewayWithDeadUnit(3_000, 1_000);
     assert.ok(lost <= 0.05 * answered, `${lost} lost, ${answered} answered`);
   });
 
-  test('finds a device that comes back within 30 s of any absence', async () => {
+  test('Modbus TCP finds a device that comes back within 30 s of any absence', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock, { connectMs: 1_000 });
     echoStart(device);
@@ -386,7 +386,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('Modbus TCP lets go of the connection when nobody asks, and takes it up again', async () => {
+  test('Modbus TCP closes the connection when it is unused, and opens it again', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     echoStart(device);
@@ -421,7 +421,7 @@ describe('Modbus TCP', () => {
     }
   });
 
-  test('sends a write over a connection of its own where the device hangs up after each answer', async () => {
+  test('Modbus TCP sends a write over a connection of its own where the device hangs up after each answer', async () => {
     const device = fakeDevice(new TestClock());
     device.onRequest = (request) => {
       request.answer(request.pdu[0] === 3 ? ONE : request.pdu);
@@ -438,7 +438,7 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('Modbus TCP survives any bytes: every request ends, and the next device is heard', async () => {
+  test('Modbus TCP survives any bytes: every request ends, and the next device is read', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }), async (chunks) => {
         const clock = new TestClock();

@@ -116,7 +116,7 @@ const STEPS = fc.array(
 );
 
 describe('an output of a board', () => {
-  test('an output of a board has the level of the last change that was done, and tells no other, whatever its programs do', async () => {
+  test('an output of a board has the level of the last change that was done, and reports no other, whatever its programs do', async () => {
     await fc.assert(
       fc.asyncProperty(STEPS, FATES, async (steps, fates) => {
         const clock = new TestClock();
@@ -197,7 +197,7 @@ describe('a CAN bus', () => {
     { minLength: 1, maxLength: 20 },
   );
 
-  test('sends a frame once, in time, and not at all when it says so', async () => {
+  test('a CAN bus sends a frame once, in time, and not at all when it says so', async () => {
     await fc.assert(
       fc.asyncProperty(SENDS, SENDERS, async (sends, senders) => {
         const clock = new TestClock();

@@ -67,7 +67,7 @@ describe('a serial port of the system', () => {
     await assert.rejects(lineAt(terminal.path)(odd, ignored), /invalid argument.*does not take/);
   });
 
-  test('carries every byte both ways, unchanged', async () => {
+  test('a serial port of the system carries every byte both ways, unchanged', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, value) => value));
     const received: Buffer[] = [];
     const line = await lineAt(terminal.path)(SETTINGS, {
@@ -101,7 +101,7 @@ describe('a serial port of the system', () => {
     await until(() => openings(terminal.path) === 0);
   });
 
-  test('says when it goes away, once, and is open no longer', async () => {
+  test('a serial port of the system reports once that it goes away, and is closed', async () => {
     const other = await openTerminal();
     const reasons: string[] = [];
     await lineAt(other.path)(SETTINGS, {

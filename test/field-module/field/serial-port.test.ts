@@ -23,13 +23,13 @@ const isFault =
     error instanceof PortFault && error.kind === kind && error.message.includes(text);
 
 describe('a serial port', () => {
-  test('fails a read when nothing comes in time', async () => {
+  test('a serial port fails a read when nothing comes in time', async () => {
     const { clock, port } = opened();
     const reading = port.inTurn(USER, (turn) => turn.read(4, 100));
     await assert.rejects(played(clock, reading), isFault('timeout'));
   });
 
-  test('a serial port has a visitor with settings of his own for one turn, in his turn, and is used by others alone', async () => {
+  test('a serial port takes a scan with other settings for one turn, in its turn', async () => {
     const { clock, device, port } = opened();
     const fast = { ...SETTINGS, baudRate: 19_200 };
     const speeds: number[] = [];
@@ -53,7 +53,7 @@ describe('a serial port', () => {
     assert.equal(port.isUsed, false);
   });
 
-  test('a serial port is tried at once for a visitor, also in the pause after a failure', async () => {
+  test('a serial port is tried at once for a scan, also in the pause after a failure', async () => {
     const { clock, device, port } = opened();
     device.refusal = new Error('no');
     await assert.rejects(
@@ -71,14 +71,14 @@ describe('a serial port', () => {
     assert.equal(device.openings.length, 1);
   });
 
-  test('fails a read when the adapter is pulled', async () => {
+  test('a serial port fails a read when the adapter is pulled', async () => {
     const { clock, device, port } = opened();
     const reading = port.inTurn(USER, (turn) => turn.read(4, 10_000));
     clock.setTimer(50, () => device.vanish());
     await assert.rejects(played(clock, reading, 1_000), isFault('connection_failed', 'gone'));
   });
 
-  test('fails what is in turn when it is closed, and opens again for the next one', async () => {
+  test('a serial port fails the read in turn when it is closed, and opens again for the next one', async () => {
     const { clock, device, port } = opened();
     const reading = port.inTurn(USER, (turn) => turn.read(4, 10_000));
     clock.setTimer(50, () => port.close());
@@ -90,7 +90,7 @@ describe('a serial port', () => {
     assert.equal(device.openings.length, 2);
   });
 
-  test('gives a read as many bytes as it asks for, and the rest to the next', async () => {
+  test('a serial port gives a read as many bytes as it asks for, and the rest to the next', async () => {
     const { clock, device, port } = opened();
     const words = port.inTurn(USER, async (turn) => {
       await turn.write(Buffer.from('?'));
@@ -104,7 +104,7 @@ describe('a serial port', () => {
     assert.deepEqual(await played(clock, words), ['abc', 'de']);
   });
 
-  test('keeps a bounded number of bytes that nobody reads: the newest', async () => {
+  test('a serial port keeps a bounded number of unread bytes: the newest', async () => {
     const { clock, device, port } = opened();
     await played(
       clock,
@@ -124,7 +124,7 @@ describe('a serial port', () => {
     assert.deepEqual([held.length, held[0], held.at(-1)], [LIMITS.field.serialBufferBytes, 1, 4]);
   });
 
-  test('a serial port lets one after the other have it, whatever happens to the first', async () => {
+  test('a serial port serves one caller after the other, whatever happens to the first', async () => {
     const { clock, port } = opened();
     const order: string[] = [];
     const first = port.inTurn(USER, async () => {

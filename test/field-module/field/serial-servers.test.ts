@@ -110,7 +110,7 @@ for (const program of ['ser2net', 'socat'] as const)
         return { ...line, port, server, bus, read };
       };
 
-      test('carries Modbus RTU, raw bytes of a script and a scan, one after the other', async (t) => {
+      test('a line behind a serial server carries Modbus RTU, raw bytes of a script and a scan, one after the other', async (t) => {
         const { bus, port, read } = await setUp(t);
         const channel = { request: () => Promise.resolve({ type: 'answer' as const, id: 'q' }) };
         const calls = new Calls({ bus, channel, clock, limits: LIMITS.field, mqtt: NO_BROKERS });
@@ -139,7 +139,7 @@ for (const program of ['ser2net', 'socat'] as const)
         assert.deepEqual(scanned, { ok: true, values: [3] });
       });
 
-      test(`A serial line behind ${program} never takes a late answer for the next question`, async (t) => {
+      test(`a serial line behind ${program} never takes a late answer for the next question`, async (t) => {
         const { read, faults } = await setUp(t);
         assert.equal((await read(1)).ok, true);
         faults.of = () => ({ kind: 'slow', delayMs: 400 });
@@ -155,7 +155,7 @@ for (const program of ['ser2net', 'socat'] as const)
         assert.deepEqual(await read(500), { ok: true, values: [500, 501] });
       });
 
-      test(`A serial line behind ${program} is dialled again after the server went away, and says meanwhile why it cannot be reached`, async (t) => {
+      test(`a serial line behind ${program} is dialled again after the server went away, and reports meanwhile why it cannot be reached`, async (t) => {
         const { path, port, server, read } = await setUp(t);
         assert.equal((await read(1)).ok, true);
         await stop(server);
@@ -199,7 +199,7 @@ async function playServer(
 const answerOf = (start: number): Buffer =>
   encodeRtuFrame(UNIT, Buffer.from([3, 2, start >> 8, start & 0xff]));
 
-test('An answer that a serial server delivers over the next connection is not taken for that to the next question', async (t) => {
+test('an answer that a serial server delivers over the next connection is not taken for that of the next question', async (t) => {
   const read = await playServer(t, (socket, number) => {
     // The server restarts while the unit answers the second question, and hands over that answer afterwards.
     if (number === 2) clock.setTimer(60, () => socket.write(answerOf(2)));
@@ -219,7 +219,7 @@ test('An answer that a serial server delivers over the next connection is not ta
   assert.deepEqual(answer, { ok: true, values: [3] });
 });
 
-test('A serial server that lost its power without closing the connection is dialled again', async (t) => {
+test('a serial server that lost its power without closing the connection is dialled again', async (t) => {
   const read = await playServer(
     t,
     (socket, number) =>

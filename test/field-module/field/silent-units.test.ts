@@ -24,7 +24,7 @@ function acquainted() {
 }
 
 describe('where other units answer', () => {
-  test('a read on a serial line waits some times as long as its unit ever took, never longer than its limit', () => {
+  test("a read on a serial line waits a multiple of its unit's longest answer, never longer than its limit", () => {
     const { units, nowMs } = acquainted();
     assert.equal(units.readMs(1, FULL_MS, nowMs), FIELD.serialAnswerMinMs);
     assert.equal(units.readMs(2, FULL_MS, nowMs), 180);

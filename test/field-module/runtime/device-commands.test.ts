@@ -62,7 +62,7 @@ describe('a command of a device script', () => {
     assert.equal(bench.posted.filter(({ kind }) => kind === 'response').length, 2);
   });
 
-  test('waits for the one before it', async () => {
+  test('a command of a device script waits for the one before it', async () => {
     const bench = scriptBench(`
       enapter.register_command_handler('slow', function(ctx, args)
         enapter.log('begin ' .. args.n) system.delay(20) enapter.log('end ' .. args.n)
@@ -72,7 +72,7 @@ describe('a command of a device script', () => {
     assert.deepEqual(bench.logs(), ['info: begin 1', 'info: end 1', 'info: begin 2', 'info: end 2']);
   });
 
-  test('waits for the entry, which may register its handler late', async () => {
+  test('a command of a device script waits for the entry, which may register its handler late', async () => {
     const bench = scriptBench(`function enapter.main()
       system.delay(20)
       enapter.register_command_handler('late', function() return { here = true } end)
@@ -104,7 +104,7 @@ describe('a command of a device script', () => {
     );
   });
 
-  test('a command of a device script is not begun when it has waited so long that its caller would not hear of its end', async () => {
+  test('a command of a device script is not begun after a wait so long that its caller would miss its end', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `enapter.register_command_handler('slow', function() enapter.log('begun') system.delay(5000) end)`,
@@ -124,7 +124,7 @@ describe('a command of a device script', () => {
     assert.equal(bench.logs().length, states.filter((state) => state === 'completed').length);
   });
 
-  test('waits no longer than its gateway allows', async () => {
+  test('a command of a device script waits no longer than its gateway allows', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `enapter.register_command_handler('slow', function() enapter.log('begun') system.delay(5000) end)`,

@@ -17,7 +17,7 @@ function setUp() {
 }
 
 describe('the log of a device', () => {
-  test('tells how many entries were dropped although none follows', async () => {
+  test('the log of a device reports how many entries were dropped although none follows', async () => {
     const { clock, log, said } = setUp();
     const { logBurst } = LIMITS.module;
     for (let count = 0; count < logBurst + 7; count++)

@@ -73,7 +73,7 @@ describe('a device script', () => {
     assert.deepEqual(bench.telemetry(), [{ found: '' }]);
   });
 
-  test('sends telemetry and properties with exact values; types of empty tables are as declared', async () => {
+  test('a device script sends telemetry and properties with exact values; types of empty tables are as declared', async () => {
     const bench = scriptBench(
       `enapter.send_telemetry({
         integer = 9007199254740993, float = 0.5, whole = 2.0, text = 'ä', flag = false, none = nil,
@@ -99,7 +99,7 @@ describe('a device script', () => {
     assert.deepEqual(bench.properties(), [{ model: 'M1' }]);
   });
 
-  test('leaves out a value that cannot be sent, says so, and sends the others', async () => {
+  test('a device script leaves out a value that cannot be sent, logs so, and sends the others', async () => {
     const bench = scriptBench('enapter.send_telemetry({ bad = 0/0, worse = print, good = 1 })');
     await bench.started();
     assert.deepEqual(bench.telemetry(), [{ good: 1 }]);
@@ -107,7 +107,7 @@ describe('a device script', () => {
     assert.match(bench.logs().join('\n'), /warning: worse is not sent: a function cannot be handed over/);
   });
 
-  test('a device script is told when nothing can be sent, in the way of its generation', async () => {
+  test('a device script gets an error when nothing can be sent, in the way of its generation', async () => {
     const source = 'enapter.log(tostring(enapter.send_telemetry({ a = 1 })))';
     const newer = scriptBench(source, { isConnected: false });
     const older = scriptBench(source, { isConnected: false, facts: { api: 'v1' } });
@@ -117,7 +117,7 @@ describe('a device script', () => {
     assert.deepEqual(newer.telemetry(), []);
   });
 
-  test('what is no table is not sent, and the error names the line of the script', async () => {
+  test('a device script that sends no table gets an error with its line', async () => {
     const bench = scriptBench(`for _, send in ipairs({ 'send_telemetry', 'send_properties' }) do
       enapter.log(select(2, pcall(function()
         enapter[send](5)
@@ -172,7 +172,7 @@ describe('a device script', () => {
     ]);
   });
 
-  test('logs with severity and persistence, and prints', async () => {
+  test('a device script logs with severity and persistence, and prints', async () => {
     const bench = scriptBench(
       "enapter.log('a', 'error', true) enapter.log(5, 'shout') enapter.log({}, nil, false) print('x', 1)",
     );
@@ -182,7 +182,7 @@ describe('a device script', () => {
     assert.match(third ?? '', /^info: table: /);
   });
 
-  test('knows its generation and runs enapter.main once after its chunk', async () => {
+  test('a device script knows its generation and runs enapter.main once after its chunk', async () => {
     const bench = scriptBench(
       "enapter.log('chunk ' .. runtime_version) function enapter.main() enapter.log('main') end",
     );
@@ -226,7 +226,7 @@ describe('a device script', () => {
     }
   });
 
-  test('a device script hears when the link to the gateway changes', async () => {
+  test('a device script is notified when the link to the gateway changes', async () => {
     const bench = scriptBench(
       'enapter.on_connection_status_changed(function(c) enapter.log(tostring(c) .. tostring(enapter.get_connection_status())) end)',
     );
@@ -237,7 +237,7 @@ describe('a device script', () => {
     assert.deepEqual(bench.logs(), ['info: falsefalse']);
   });
 
-  test('a device script cannot give anything but a function to hear of the link', async () => {
+  test('a device script can register only a function for changes of the link', async () => {
     const bench = scriptBench(
       'enapter.log(select(2, pcall(enapter.on_connection_status_changed, 5))) enapter.on_connection_status_changed(nil)',
     );

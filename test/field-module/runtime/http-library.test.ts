@@ -116,7 +116,7 @@ async function lines(source: string): Promise<string[]> {
 }
 
 describe('http of a script fails with a text', () => {
-  test('http of a script fails with a text for what is no request', async () => {
+  test('http of a script fails with a text for an invalid request', async () => {
     const said = await lines(`
       say(http.get('no url')) say(http.get('ftp://a/b')) say(http.request('GE T', BASE)) say(http.client({ http2 = true }):get(BASE))
       say(pcall(http.get)) say(pcall(http.client, 5))
@@ -194,7 +194,7 @@ describe('the login of http of a script', () => {
     assert.deepEqual(sent, [basic('a:b'), basic('c:d'), undefined]);
   });
 
-  test('answers a challenge of digest, of a client and of one request', async () => {
+  test('the login of http of a script answers a digest challenge, for a client and for one request', async () => {
     const said = await lines(`
       local digest = { user = 'me', password = 'pass' }
       say(http.client({ digest_auth = digest }):get(BASE .. '/digest').body)
@@ -222,7 +222,7 @@ describe('http of a script', () => {
     bench.device.close();
   });
 
-  test('gives code, exact body, headers with two methods, and no error whatever the status', async () => {
+  test('http of a script gives code, exact body, headers with two methods, and no error whatever the status', async () => {
     const said = await lines(`
       local response, err = http.get(BASE .. '/missing')
       say(response.code, math.type(response.code), response.body, err)
@@ -242,7 +242,7 @@ describe('http of a script', () => {
     ]);
   });
 
-  test('sends methods, bodies, forms, headers, cookies and credentials', async () => {
+  test('http of a script sends methods, bodies, forms, headers, cookies and credentials', async () => {
     await lines(`
       http.post(BASE .. '/post', 'text/x', 'b\\0d\\255')
       http.post_form(BASE .. '/form', { ['a b'] = 'ü&', n = 5 })
@@ -268,7 +268,7 @@ describe('http of a script', () => {
     assert.equal(put?.headers.cookie, 'a=1; b=2');
   });
 
-  test('a form has all digits of its numbers, and the places of a list as names', async () => {
+  test('http of a script writes a form with all digits of its numbers, and list positions as names', async () => {
     const said = await lines(`
       http.post_form(BASE .. '/form', { id = 9007199254740993 })
       http.post_form(BASE .. '/form', { 'a', true, 2.0 })
@@ -280,7 +280,7 @@ describe('http of a script', () => {
     assert.deepEqual(said, [`false bad argument #2 to 'post_form' (field "deep" is a table)`]);
   });
 
-  test('bytes that are no characters go as they are, in headers and credentials', async () => {
+  test('http of a script sends bytes that are no characters unchanged, in headers and credentials', async () => {
     await lines(`
       local request = http.request('GET', BASE .. '/bytes')
       request:set_header('X-Bytes', 'a\\255b')
@@ -293,7 +293,7 @@ describe('http of a script', () => {
     );
   });
 
-  test('carries the bytes of headers both ways', async () => {
+  test('http of a script carries the bytes of headers both ways', async () => {
     const said = await lines(`
       local request = http.request('GET', BASE .. '/headers')
       request:set_header('X-Name', 'Zähler 5 €')
@@ -309,14 +309,14 @@ describe('http of a script', () => {
     [307, 'POST', 'x'],
     [308, 'POST', 'x'],
   ] as const)
-    test(`follows a redirect with ${code} as ${method}`, async () => {
+    test(`http of a script follows a redirect with ${code} as ${method}`, async () => {
       const said = await lines(`say(http.post(BASE .. '/redirect/${code}/2', 'text/x', 'x').body)`);
       assert.deepEqual(said, ['plain']);
       const last = seen.at(-1);
       assert.deepEqual([last?.method, last?.url, last?.body], [method, '/plain', body]);
     });
 
-  test('remembers cookies only in a client that was asked to', async () => {
+  test('http of a script remembers cookies only in a client that was asked to', async () => {
     const said = await lines(`
       local with, without = http.client({ enable_cookie_jar = true }), http.client()
       local response = with:get(BASE .. '/cookies')
@@ -334,7 +334,7 @@ describe('http of a script', () => {
     );
   });
 
-  test('runs so many requests at once and no more', async () => {
+  test('http of a script runs a bounded number of requests at once', async () => {
     const said = await lines(`
       local quick, refused = http.client({ timeout = 0.3 }), 0
       for index = 1, 12 do
@@ -400,7 +400,7 @@ describe('cookies', () => {
       3,
     );
 
-  test('without a name, for another domain, or expired are not remembered', () => {
+  test('cookies without a name, for another domain, or expired are not remembered', () => {
     assert.deepEqual(
       jarOf('http://a.example/', '=x', 'x', 'b=1; Domain=other.example', 'c=1; Max-Age=0'),
       [],

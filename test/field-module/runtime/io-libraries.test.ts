@@ -54,7 +54,7 @@ const HEX =
   "local function hex(s) return s and (s:gsub('.', function(c) return ('%02x'):format(c:byte()) end)) end\n";
 
 describe('a script of the newer generation', () => {
-  test('a script of the newer generation is refused what is not there, of another kind, or beyond its bounds', async (t) => {
+  test('a script of the newer generation is refused unknown ports, other kinds, and values out of bounds', async (t) => {
     const { options } = setUp(t, 'v3');
     const [said] = await saidBy(
       `say(can.new('port://none')) say(can.new('port://di-1')) say(relay.new('port://di-1')) say(digitalin.new('nonsense'))
@@ -123,7 +123,7 @@ describe('a script of the newer generation', () => {
     assert.deepEqual((await bench.command('read'))[0]?.['state'], 'error', 'mailboxes end with the run');
   });
 
-  test('switches relays and reads contacts', async (t) => {
+  test('a script of the newer generation switches relays and reads contacts', async (t) => {
     const { standIn, options } = setUp(t, 'v3');
     standIn.rest(17, 1);
     const [said] = await saidBy(
@@ -172,7 +172,7 @@ describe('a script of the older generation', () => {
     assert.match(second, /^error: .*not this one/);
   });
 
-  test('switches six relays, reads inputs, and is told by numbers what it does not have', async (t) => {
+  test('a script of the older generation switches six relays, reads inputs, and gets numbers for what is missing', async (t) => {
     const { standIn, options } = setUp(t, 'v1');
     const [said] = await saidBy(
       `say(rl6.close(1)) say(rl6.get(1)) say(rl6.get(2)) say(rl6.set_all(false, true, false, false, false, true))

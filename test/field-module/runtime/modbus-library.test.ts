@@ -11,7 +11,7 @@ const PORTS = { ports: { rs485: '/dev/ttyUSB0' } };
 const OLD = { facts: { api: 'v1' as const } };
 
 describe('modbus of the newer generation', () => {
-  test('refuses addresses that lead nowhere, without connecting', async () => {
+  test('modbus of the newer generation refuses invalid addresses without connecting', async () => {
     const [said, { calls }] = await saidBy(`
       say(modbus.new('10.0.0.1:502'))
       say(modbus.new('port://rs485'))
@@ -26,7 +26,7 @@ describe('modbus of the newer generation', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('gives nil and a text when something goes wrong, and raises for arguments of a wrong kind', async () => {
+  test('modbus of the newer generation gives nil and a text on failure, and raises for arguments of a wrong kind', async () => {
     const [said] = await saidBy(
       `local client = modbus.new('tcp://10.0.0.1')
       say(client:read_holdings(1, 0, 2, 500))
@@ -49,7 +49,7 @@ describe('modbus of the newer generation', () => {
     ]);
   });
 
-  test('reads lists of integers and writes numbers and booleans', async () => {
+  test('modbus of the newer generation reads lists of integers and writes numbers and booleans', async () => {
     const [said, { calls }] = await saidBy(
       `local client = modbus.new('tcp://10.0.0.1:1502')
       local list = client:read_inputs(1, 10, 3, 250)
@@ -79,7 +79,7 @@ describe('modbus of the newer generation', () => {
     );
   });
 
-  test('writes through masks, writes and reads at once, and asks a device what it is', async () => {
+  test('modbus of the newer generation writes through masks, writes and reads at once, and identifies a device', async () => {
     const [said, { calls }] = await saidBy(
       `local client = modbus.new('tcp://10.0.0.1')
       say(client:mask_write_holding(1, 4, 0xF2, 0x25, 300))
@@ -116,7 +116,7 @@ describe('modbus of the newer generation', () => {
     );
   });
 
-  test('answers batches entry by entry, and refuses a list that makes no sense', async () => {
+  test('modbus of the newer generation answers batches entry by entry, and refuses an invalid list', async () => {
     const [said, { calls }] = await saidBy(
       `local client = modbus.new('tcp://10.0.0.1')
       say(client:read({
@@ -157,7 +157,7 @@ describe('modbus of the newer generation', () => {
 });
 
 describe('modbus of the older generation', () => {
-  test('gives codes, and nil for addresses that lead nowhere', async () => {
+  test('modbus of the older generation gives codes, and nil for invalid addresses', async () => {
     const [said] = await saidBy(
       `say(modbustcp.new('10.0.0.1:0'), modbustcp.new(nil), modbustcp.new(5))
       say(modbusrtu.new('rs232', { baud_rate = 9600 }))
@@ -180,7 +180,7 @@ describe('modbus of the older generation', () => {
     ]);
   });
 
-  test('takes an address with a scheme for the same address', async () => {
+  test('modbus of the older generation takes an address with a scheme for the same address', async () => {
     const [, { calls }] = await saidBy(
       `for _, address in ipairs({ '10.0.0.1', 'tcp://10.0.0.1' }) do
         modbustcp.new(address):read_holdings(1, 0, 1, 500)
@@ -193,7 +193,7 @@ describe('modbus of the older generation', () => {
     );
   });
 
-  test('speaks over the serial port that the operator named, with the settings of the script', async () => {
+  test('modbus of the older generation uses the serial port that the operator named, with the settings of the script', async () => {
     const [said, { calls }] = await saidBy(
       `local client = modbusrtu.new('/dev/ttyUSB0', { baud_rate = 19200, parity = 'E', stop_bits = 2 })
       say(client:read_inputs(3, 0, 2, 500))
@@ -217,7 +217,7 @@ describe('modbus of the older generation', () => {
     assert.equal(read?.kind === 'modbus' && read.uri, 'port://rs485');
   });
 
-  test('answers reads with 0 when all is well, and its clients know the words of its codes', async () => {
+  test('modbus of the older generation answers reads with 0 on success, and its clients know the words of its codes', async () => {
     const [said] = await saidBy(
       `local client = modbustcp.new('10.0.0.1')
       for _, kind in ipairs({ 'coils', 'discrete_inputs', 'holdings', 'inputs' }) do
@@ -230,7 +230,7 @@ describe('modbus of the older generation', () => {
     assert.deepEqual(said, [...Array<string>(4).fill('2 0 integer'), 'timeout illegal data address true']);
   });
 
-  test('uses the port that the script initialised, and no other', async () => {
+  test('modbus of the older generation uses the port that the script initialised, and no other', async () => {
     const uris = async (source: string): Promise<(string | undefined)[]> => {
       const [said, { calls }] = await saidBy(`${source} say(modbus.read_holdings(3, 0, 1, 500))`, {
         ...OLD,

@@ -82,7 +82,7 @@ async function listening(t: TestContext, server: net.Server): Promise<number> {
 }
 
 describe('mqtt of a script refuses', () => {
-  test('what is no broker, no option, no topic and no payload', async (t) => {
+  test('mqtt of a script refuses an invalid broker, option, topic or payload', async (t) => {
     const module = startModule(t, { url: 'mqtt://127.0.0.1:1' });
     const [said] = await module.run(`
       for _, uri in ipairs({ 'http://a', '192.168.1.1', 'mqtt://', 'mqtt://192.168.001.1' }) do say(mqtt.new(uri)) end
@@ -118,7 +118,7 @@ describe('mqtt of a script refuses', () => {
     ]);
   });
 
-  test("topics of the gateway's own devices over the connection to the gateway", async (t) => {
+  test("mqtt of a script refuses topics of the gateway's own devices over the connection to the gateway", async (t) => {
     const [said] = await startModule(t, { url: '' }).run(`
       local client = mqtt.new('gateway')
       for _, filter in ipairs({ 'v1/#', 'v1', '#', '+/x', '$share/a/v1/#', '/x' }) do
@@ -131,7 +131,7 @@ describe('mqtt of a script refuses', () => {
     assert.match(said[8] ?? '', /^nil Nothing listens at 127.0.0.1:1/);
   });
 
-  test('clients, filters, brokers and messages beyond the limits', async (t) => {
+  test('mqtt of a script refuses clients, filters, brokers and messages beyond the limits', async (t) => {
     const module = startModule(
       t,
       { url: 'mqtt://127.0.0.1:1' },
@@ -161,7 +161,7 @@ describe('mqtt of a script refuses', () => {
     assert.equal(said[9], 'too many messages');
   });
 
-  test('a wrong password, with the words of the broker', async (t) => {
+  test('mqtt of a script reports a wrong password with the words of the broker', async (t) => {
     await withMosquitto(t, async (_broker, module) => {
       const [said] = await module.run(`
         local client = mqtt.new(URI, { user = 'box', password = 'wrong' })
@@ -194,7 +194,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('shares one connection with scripts of the same login, and the last one closes it', async (t) => {
+  test('mqtt of a script shares one connection with scripts of the same login, and the last one closes it', async (t) => {
     await withMosquitto(t, async (broker) => {
       let connections = 0;
       const between = net.createServer((socket) => {
@@ -220,7 +220,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('publishes at QoS 0 and 1, retained where it says so', async (t) => {
+  test('mqtt of a script publishes at QoS 0 and 1, retained on request', async (t) => {
     await withMosquitto(t, async (broker, module) => {
       const seen = await broker.watch('cmd/#');
       const [said] = await module.run(`
@@ -247,7 +247,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('asks for the newest message of a topic and its age', async (t) => {
+  test('mqtt of a script reads the newest message of a topic and its age', async (t) => {
     await withMosquitto(t, async (broker, module) => {
       const [, bench] = await module.run(`
         local client = mqtt.new(URI, LOGIN)
@@ -288,7 +288,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('loses the oldest messages that it does not take in time, and its log says how many', async (t) => {
+  test('mqtt of a script drops the oldest messages that it does not take in time, and logs how many', async (t) => {
     await withMosquitto(
       t,
       async (broker, module) => {
@@ -309,7 +309,7 @@ describe('mqtt of a script', () => {
     );
   });
 
-  test('leaves out a message that is too large for a script', async (t) => {
+  test('mqtt of a script leaves out a message that is too large', async (t) => {
     await withMosquitto(
       t,
       async (broker, module) => {
@@ -324,7 +324,7 @@ describe('mqtt of a script', () => {
     );
   });
 
-  test('leaves a will that the broker publishes when the module dies', async (t) => {
+  test('mqtt of a script leaves a will that the broker publishes when the module dies', async (t) => {
     await withMosquitto(t, async (broker) => {
       const seen = await broker.watch('box/#');
       // Between both, so that the connection can be cut.
@@ -340,7 +340,7 @@ describe('mqtt of a script', () => {
     });
   });
 
-  test('speaks TLS: with its authority, without a check, and else not', async (t) => {
+  test('mqtt of a script uses TLS with its own authority or without a check, and is refused otherwise', async (t) => {
     await withMosquitto(t, async (broker) => {
       const tls = await startBench(t).open();
       const server = createServer(tls.serverContext(), (socket) => pass(socket, broker));

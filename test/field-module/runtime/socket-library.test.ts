@@ -54,7 +54,7 @@ async function said(
 }
 
 describe('the owner of a device', () => {
-  test('gave only hosts that stand in the configuration as a whole', () => {
+  test('the owner of a device gives exactly the hosts written in the configuration', () => {
     const isGiven = (host: string, ...values: unknown[]): boolean =>
       hostRefusal(host, given(...values).groups) === undefined;
     for (const [host, value] of [
@@ -82,7 +82,7 @@ describe('the owner of a device', () => {
 });
 
 describe('tcp of a script', () => {
-  test('refuses hosts that the owner did not give, and what is no address', async () => {
+  test('tcp of a script refuses hosts that the owner did not give, and invalid addresses', async () => {
     const lines = await said(`
       say(tcp.new('tcp://127.0.0.2:80'))
       for _, uri in ipairs({ '127.0.0.1:80', 'http://127.0.0.1:80', 'tcp://127.0.0.1', 'tcp://', 'tcp://127.0.0.1:0' }) do
@@ -114,7 +114,7 @@ describe('tcp of a script', () => {
     ]);
   });
 
-  test('refuses a host that is taken out of the configuration when it connects', async (t) => {
+  test('tcp of a script refuses a host that is removed from the configuration when it connects', async (t) => {
     const port = await tcpServer(t, (socket) => socket.end());
     const [, bench] = await saidBy(
       `local connection = tcp.new('tcp://127.0.0.1:${port}')
@@ -129,7 +129,7 @@ describe('tcp of a script', () => {
     assert.match(JSON.stringify(response), new RegExp(NOT_GIVEN));
   });
 
-  test('reads bytes by count and by line, and keeps what follows', async (t) => {
+  test('tcp of a script reads bytes by count and by line, and keeps what follows', async (t) => {
     const port = await tcpServer(t, (socket) => {
       socket.on('data', (bytes: Buffer) =>
         socket.write(Buffer.concat([bytes, Buffer.from('one\r\ntwo\n\0\xff!', 'latin1')])),
@@ -156,7 +156,7 @@ describe('tcp of a script', () => {
     ]);
   });
 
-  test('tcp of a script gets the rest at the end of a connection, then the end, then a new connection', async (t) => {
+  test('tcp of a script gets the rest when a connection ends, then the end, then a new connection', async (t) => {
     const port = await tcpServer(t, (socket, number) => socket.end(`hello ${number}`));
     const lines = await said(`
       local connection = tcp.new('tcp://127.0.0.1:${port}')
@@ -182,7 +182,7 @@ describe('tcp of a script', () => {
     assert.equal(lines[1], 'true');
   });
 
-  test('closes the connection that was not used for longest beyond the limit, and all when the script ends', async (t) => {
+  test('tcp of a script closes the longest unused connection beyond the limit, and all when the script ends', async (t) => {
     const open = new Set<net.Socket>();
     const port = await tcpServer(t, (socket) => {
       open.add(socket);
@@ -217,7 +217,7 @@ describe('udp of a script', () => {
     return socket.address().port;
   }
 
-  test('refuses hosts and groups that the owner did not give, and what makes no sense', async (t) => {
+  test('udp of a script refuses hosts and groups that the owner did not give, and invalid arguments', async (t) => {
     const taken = await peer(t, () => undefined);
     const lines = await said(`
       local socket = udp.new()
@@ -245,7 +245,7 @@ describe('udp of a script', () => {
     ]);
   });
 
-  test('sends and gets exact bytes, with the address that they came from', async (t) => {
+  test('udp of a script sends and gets exact bytes, with the address that they came from', async (t) => {
     const port = await peer(t, function (this: void, bytes, from) {
       const answer = createSocket('udp4');
       answer.send(Buffer.concat([Buffer.from([255]), bytes]), from.port, from.address, () => answer.close());
@@ -258,7 +258,7 @@ describe('udp of a script', () => {
     assert.deepEqual(lines, ['true nil', '4 255 0 127.0.0.1 integer']);
   });
 
-  test('shares a fixed port with the other scripts of its thread, and each gets the answers of its device', async (t) => {
+  test('udp of a script shares a fixed port with the other scripts of its thread, and each gets the answers of its device', async (t) => {
     // As KEBA chargers do: whoever asks, the answer goes to one port.
     const answerTo = await peer(t, () => undefined).then((port) => port + 1);
     const charger = async (address: string): Promise<number> => {
@@ -304,7 +304,7 @@ describe('udp of a script', () => {
     assert.deepEqual(await each('ask'), answers);
   });
 
-  test('takes no datagram of a host that the owner did not give', async (t) => {
+  test('udp of a script drops datagrams of hosts that the owner did not give', async (t) => {
     const port = await peer(t, () => undefined);
     const [, bench] = await saidBy(
       `local socket = udp.new({ port = ${port + 1} })
@@ -320,7 +320,7 @@ describe('udp of a script', () => {
     assert.deepEqual((await bench.command('ask'))[0]?.['payload'], { bytes: 'y' });
   });
 
-  test('joins a multicast group that the owner gave', async (t) => {
+  test('udp of a script joins a multicast group that the owner gave', async (t) => {
     const port = await peer(t, () => undefined);
     const [, bench] = await saidBy(
       `local socket, err = udp.new({ port = ${port + 1}, group = '239.12.255.254' })
@@ -338,7 +338,7 @@ describe('udp of a script', () => {
     assert.deepEqual((await bench.command('ask'))[0]?.['payload'], { bytes: 'meter' });
   });
 
-  test('sends broadcasts with the option only, and gets what its own networks answer', async () => {
+  test('udp of a script sends broadcasts with the option only, and gets answers of its own networks', async () => {
     const lines = await said(
       `say(udp.new():send('x', '255.255.255.255', 9))
       local socket = udp.new({ broadcast = true })
@@ -350,7 +350,7 @@ describe('udp of a script', () => {
     assert.equal(lines[1], 'true');
   });
 
-  test('drops the oldest datagrams beyond what waits, and sends no more than its rate', async (t) => {
+  test('udp of a script drops the oldest waiting datagrams, and sends no more than its rate', async (t) => {
     const port = await peer(t, () => undefined);
     const lines = await said(`
       local socket = udp.new({ port = ${port + 1} })
@@ -381,7 +381,7 @@ describe('websocket of a script', () => {
     return `127.0.0.1:${await listen(t, server)}`;
   }
 
-  test('refuses what is no WebSocket, and says why a server does', async (t) => {
+  test('websocket of a script refuses an address without WebSocket, and reports the reason of a server', async (t) => {
     const plain = await listen(
       t,
       http.createServer((_request, response) => response.writeHead(404).end()),
@@ -409,7 +409,7 @@ describe('websocket of a script', () => {
     ]);
   });
 
-  test('sends and gets texts and bytes, with headers and a protocol', async (t) => {
+  test('websocket of a script sends and gets texts and bytes, with headers and a protocol', async (t) => {
     const host = await wsServer(t, (socket, request) => {
       socket.send(`${String(request.headers['x-key'])} ${socket.protocol}`);
       socket.on('message', (data, isBinary) => socket.send(data as Buffer, { binary: isBinary }));
@@ -424,7 +424,7 @@ describe('websocket of a script', () => {
     assert.deepEqual(lines, ['k jsonrpc nil', 'true nil', 'Fühler nil', '2 255', 'nil timeout']);
   });
 
-  test('reports the end of a connection once, and then opens another', async (t) => {
+  test('websocket of a script reports the end of a connection once, and then opens another', async (t) => {
     let count = 0;
     const host = await wsServer(t, (socket) => {
       count += 1;
@@ -453,7 +453,7 @@ describe('websocket of a script', () => {
     assert.match(lines[1] ?? '', /^nil .*payload size/i);
   });
 
-  test('names insecure_tls where the certificate is not accepted, and takes an authority', async (t) => {
+  test('websocket of a script names insecure_tls where the certificate is not accepted, and takes an authority', async (t) => {
     const tls = await startBench(t).open();
     const host = await wsServer(t, (socket) => socket.send('in'), https.createServer(tls.serverContext()));
     const lines = await said(`

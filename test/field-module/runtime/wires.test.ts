@@ -108,7 +108,7 @@ describe('storage', () => {
   };
   const nothing: CallResult = { kind: 'answer', answer: { type: 'answer', id: 'q' } };
 
-  test('refuses keys and values beyond their limits without asking the gateway', async () => {
+  test('storage refuses keys and values beyond their limits without asking the gateway', async () => {
     const [said, { calls }] = await saidBy(
       `say(storage.write(('k'):rep(65), 'v'))
       say(storage.read(''))
@@ -132,7 +132,7 @@ describe('storage', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('says why the gateway refused, in the way of each generation', async () => {
+  test('storage reports why the gateway refused, in the way of each generation', async () => {
     const source = "say(storage.write('k', 5)) say(storage.read('k'))";
     const [newer] = await saidBy(source, { answer: () => full });
     const [older] = await saidBy(`${source} say(storage.err_to_str(7))`, { ...OLD, answer: () => full });
@@ -140,7 +140,7 @@ describe('storage', () => {
     assert.deepEqual(older, ['7', 'nil 7', 'InternalError']);
   });
 
-  test('keeps exact bytes; what is not there is NotFound, and no error of the older generation', async () => {
+  test('storage keeps exact bytes; a missing key is NotFound, and no error in the older generation', async () => {
     const kept = new Map<string, Uint8Array>();
     const answer = (call: ThreadCall): CallResult => {
       if (call.kind !== 'request') return nothing;
@@ -165,7 +165,7 @@ describe('storage', () => {
 });
 
 describe('hardware that a module of software lacks', () => {
-  test('refuses in the way of the newer generation', async () => {
+  test('hardware that a software module lacks is refused in the way of the newer generation', async () => {
     const [said] = await saidBy(
       `for _, name in ipairs({ 'can', 'relay', 'digitalin', 'digitalout', 'analogin', 'analogout' }) do
         say(_G[name].new('port://x'))
@@ -177,7 +177,7 @@ describe('hardware that a module of software lacks', () => {
     assert.equal(said[6], 'true true true led is not supported by this module');
   });
 
-  test('refuses in the way of the older generation', async () => {
+  test('hardware that a software module lacks is refused in the way of the older generation', async () => {
     const [said] = await saidBy(
       `say(can.init(500, print), can.send(1, 'x'), rl6.open(1)) say(rl6.get(1)) say(di7.is_closed(1))
       say(di7.read_counter(1)) say(ai4.read_volts(1)) say(rl.impulse(5)) say(dio.HIGH, dio.LOW) say(can.err_to_str(5))`,
@@ -188,7 +188,7 @@ describe('hardware that a module of software lacks', () => {
 });
 
 describe('commands of other devices', () => {
-  test('commands of other devices give state, payload, or why there is none', async () => {
+  test('commands of other devices give state and payload, or the reason of the failure', async () => {
     const asked: unknown[] = [];
     const [said] = await saidBy(
       `local peer = ucm.new('H2', 'rl6')

@@ -23,12 +23,12 @@ function unit(known: Record<string, number[]>, otherwise: ModbusAnswer) {
 
 const read = (start: number) => ({ kind: 'holding' as const, start, count: 1 });
 
-test('nothing is read when a scan asks for nothing', async () => {
+test('a scan without requested details reads none', async () => {
   const { ask, asked } = unit({}, TIMEOUT);
   assert.deepEqual([await readDetails(ask, {}, FIELD), asked], [{}, []]);
 });
 
-test('registers that a unit refuses are null, and the others have their words', async () => {
+test('registers that a unit refuses are null, and the others have their values', async () => {
   const { ask } = unit({ 'read_inputs 4': [0x0108], 'read_holdings 7': [1] }, ILLEGAL_ADDRESS);
   const reads = [{ kind: 'input' as const, start: 4, count: 1 }, ...[5, 6, 7].map(read)];
   assert.deepEqual(await readDetails(ask, { reads }, FIELD), { reads: [[0x0108], null, null, [1]] });

@@ -260,7 +260,7 @@ const RANGE = fc.constantFrom({ firstUnit: 1, lastUnit: 5 }, { firstUnit: 4, las
 
 for (const uri of ['port://rs485', 'tcp://converter'])
   describe(`a scan of ${uri}`, () => {
-    test('says nothing that is not so, and gives no script anything else, of units that are slow or lose questions', async () => {
+    test('a scan reports nothing wrong and disturbs no script when units are slow or lose questions', async () => {
       const stoppedAfter = fc.option(fc.integer({ min: 1, max: 800 }), { nil: undefined });
       await fc.assert(
         fc.asyncProperty(
@@ -278,7 +278,7 @@ for (const uri of ['port://rs485', 'tcp://converter'])
       );
     });
 
-    test('finds all that answer at once, also for another, and takes no answer from a script', async () => {
+    test('a scan finds all units that answer at once, and takes no answer from a script', async () => {
       await fc.assert(
         fc.asyncProperty(UNITS, RANGE, fc.boolean(), async (slowUnits, range, isScripted) => {
           const units = new Map([...slowUnits].map(([id, unit]) => [id, { ...unit, workMs: [5] }]));

@@ -94,7 +94,7 @@ function setUp() {
 }
 
 describe('a scan of a serial line', () => {
-  test('tells of each unit in order whether it answers and what it is', async () => {
+  test('a scan of a serial line reports each unit in order, whether it answers and what it is', async () => {
     const { run } = setUp();
     assert.deepEqual(await run(), [
       '1 answers Hybrid inverter',
@@ -104,7 +104,7 @@ describe('a scan of a serial line', () => {
     ]);
   });
 
-  test('says why the line cannot be used', async () => {
+  test('a scan of a serial line reports why the line cannot be used', async () => {
     const { run, device } = setUp();
     device.refusal = Object.assign(new Error('no'), { code: 'ENOENT' });
     assert.deepEqual(await run(), ['end unreachable no such device file']);
@@ -112,13 +112,13 @@ describe('a scan of a serial line', () => {
     assert.match(String(await run({ uri: 'gio://a' })), /end no_port/);
   });
 
-  test('tells a wrong checksum from silence', async () => {
+  test('a scan of a serial line distinguishes a wrong checksum from silence', async () => {
     const { run, device } = setUp();
     device.onWrite = (bytes) => device.say(Buffer.of(bytes[0] ?? 0, 3, 2, 0, 1, 0, 0));
     assert.deepEqual(await run({ last_unit: 1 }), ['1 garbled wrong checksum', 'end complete']);
   });
 
-  test('uses settings of its own, and leaves the line as it was', async () => {
+  test('a scan of a serial line uses settings of its own, and leaves the line as it was', async () => {
     const { run, device, script, clock } = setUp();
     await run({ baud_rate: 19_200, parity: 'E' });
     assert.deepEqual(device.openings, [{ ...SETTINGS, baudRate: 19_200, parity: 'E' }]);
@@ -136,7 +136,7 @@ describe('a scan of a serial line', () => {
     assert.equal((await run({ baud_rate: 19_200 })).at(-1), 'end complete');
   });
 
-  test('leaves the line to a script for as long as it used it, and every answer of the script is its own', async () => {
+  test('a scan of a serial line waits while a script uses the line, and every answer of the script is its own', async () => {
     const { scans, order, script, clock, summary } = setUp();
     let answers = 0;
     const read = (): Promise<unknown> =>
@@ -168,7 +168,7 @@ describe('a scan of a serial line', () => {
     assert.deepEqual(said, [], 'nothing is asked afterwards');
   });
 
-  test('a scan of a serial line is the only one of its line, under whatever name; stopped, it says no more', async () => {
+  test('a scan of a serial line is the only one of its line, under any name, and reports nothing after a stop', async () => {
     const { scans, order, summary, run } = setUp();
     scans.start(order());
     scans.start(order());
@@ -189,13 +189,13 @@ describe('a scan of a serial line', () => {
 });
 
 describe('a scan of an address', () => {
-  test('says why an address cannot be reached, again at once', async () => {
+  test('a scan of an address reports why it cannot be reached, and at once the second time', async () => {
     const { run } = setUp();
     for (let tries = 0; tries < 2; tries += 1)
       assert.deepEqual(await run({ uri: 'tcp://nobody' }), ['end unreachable connection refused']);
   });
 
-  test('gives up on a device that always hangs up', async () => {
+  test('a scan of an address gives up on a device that always hangs up', async () => {
     const { run } = setUp();
     assert.deepEqual(await run({ uri: 'tcp://hangs-up', last_unit: 200 }), [
       '1 closed closed by the device',

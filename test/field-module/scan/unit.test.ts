@@ -88,7 +88,7 @@ describe('a unit', () => {
     });
   });
 
-  test('a unit is there when it refuses everything, with its exception', async () => {
+  test('a unit exists when it refuses everything, with its exception', async () => {
     const { ask } = unit({}, exception(2));
     assert.deepEqual(await examineUnit(ask, true), {
       outcome: 'exception',
@@ -98,7 +98,7 @@ describe('a unit', () => {
   });
 
   for (const base of [40_000, 50_000, 0])
-    test(`says what it is by SunSpec at ${base}`, async () => {
+    test(`a unit identifies itself by SunSpec at ${base}`, async () => {
       const { ask } = unit(
         {
           [`read_holdings ${base}`]: { ok: true, values: [0x5375, 0x6e53] },
@@ -112,7 +112,7 @@ describe('a unit', () => {
       });
     });
 
-  test('answers without saying what it is when no common model follows the marker', async () => {
+  test('a unit is unidentified when no common model follows the SunSpec marker', async () => {
     const { ask } = unit(
       {
         'read_holdings 40000': { ok: true, values: [0x5375, 0x6e53] },
@@ -123,7 +123,7 @@ describe('a unit', () => {
     assert.deepEqual(await examineUnit(ask, false), { outcome: 'answers' });
   });
 
-  test('tells its identification in parts, and in the basic form when it refuses the regular one', async () => {
+  test('a unit gives its identification in parts, and in the basic form when it refuses the regular one', async () => {
     const parts = unit(
       {
         'read_identification 0 of 2': objects(0xff, 2, [0, 'Acme'], [1, 'H5']),
@@ -142,7 +142,7 @@ describe('a unit', () => {
     });
   });
 
-  test('a unit is polled four times when it promises more for ever', async () => {
+  test('a unit that announces more for ever is polled four times', async () => {
     const { ask, asked } = unit(
       { 'read_identification 0 of 2': objects(0xff, 0, [0, 'Acme']) },
       exception(1),
@@ -152,7 +152,7 @@ describe('a unit', () => {
   });
 });
 
-test('whatever a device tells, of it there are texts of printable letters', () => {
+test('an identification is cut to printable letters, whatever a device sends', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(255)), (bytes) => {
       assert.doesNotMatch(textOf(bytes), /\p{Cc}/u);

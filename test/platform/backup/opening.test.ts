@@ -7,7 +7,7 @@ import { BackupError, createBackupOpener } from '../../../src/platform/backup/in
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
-test('a backup that somebody else took over meanwhile is said to be gone', async (t) => {
+test('a backup that somebody else took over meanwhile is reported as gone', async (t) => {
   const clock = createSystemClock();
   t.after(() => clock.close());
   const dataDir = temporaryFolder(t);

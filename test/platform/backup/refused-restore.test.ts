@@ -32,7 +32,7 @@ const STEPS = [
   ['restore', 'tls'],
 ] as const;
 
-test('a restore that failed at any sync never happens, not at a later start either', async (t) => {
+test('a restore that failed at a sync never happens, not at a later start either', async (t) => {
   let syncs = Infinity;
   for (let refused = 1; refused <= syncs; refused++) {
     const home = makeHome(t, 'Old');
@@ -174,7 +174,7 @@ describe('a restore', () => {
       ['the disk does not return', true],
       ['the disk filled with zeros', false],
     ] as const)
-      test(`whose note ${fault} is done all the same, after a cut of power before ${folder}/${name}`, async (t) => {
+      test(`a restore whose note ${fault} is completed after a power cut before ${folder}/${name}`, async (t) => {
         const home = await waiting(t);
         let steps = 0;
         const cut: typeof renameSync = (from, to) => {
@@ -198,7 +198,7 @@ describe('a restore', () => {
         assert.deepEqual(before.sort(), ['state.db', 'state.db-wal', 'tls']);
       });
 
-  test('whose note and rest the disk does not return says what to do, where there is no state to go on with', async (t) => {
+  test('a restore whose note and rest are unreadable says what to do, where there is no state to go on with', async (t) => {
     const home = await waiting(t);
     const cut = refusing('restore', 'state.db', 'EIO');
     for (let start = 1; start < LIMITS.backup.restoreTries; start++)

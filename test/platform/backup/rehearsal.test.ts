@@ -75,7 +75,7 @@ describe('a rehearsal', () => {
     }
   });
 
-  test('a rehearsal is over once a backup is restored that is none, whenever the power is cut', async (t) => {
+  test('a rehearsal is over once an ordinary backup is restored, whenever the power is cut', async (t) => {
     const homes = await withCuts(
       t,
       async (home, backup) => {
@@ -118,7 +118,7 @@ describe('a rehearsal', () => {
     assert.deepEqual(rehearsalIn(home.dataDir, home.log), { beganAtMs: 7 });
   });
 
-  test('a rehearsal is one although its mark cannot be read, and says so', (t) => {
+  test('a rehearsal continues although its mark cannot be read, and says so', (t) => {
     const { dataDir, clock } = makeHome(t, 'Backup');
     const { log, lines } = recordingLog(clock);
     assert.equal(rehearsalIn(dataDir, log), undefined);

@@ -81,7 +81,7 @@ test('remains of backups and restores after a power cut are removed by the next 
 });
 
 describe('a file is refused as a backup, and nothing has changed, when', () => {
-  test('it belongs to another password', async (t) => {
+  test('a backup of another password is refused, and nothing has changed', async (t) => {
     const home = makeHome(t, 'Old');
     const bytes = await home.backup('a sentence of another person');
     await assert.rejects(home.restore(bytes), {
@@ -94,7 +94,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     );
   });
 
-  test('one bit of it is another one, or its end is missing', async (t) => {
+  test('a backup with a changed bit or a missing end is refused, and nothing has changed', async (t) => {
     const home = makeHome(t, 'Old');
     const bytes = await home.backup();
     await check(
@@ -171,7 +171,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       );
     });
 
-  test('an entry of it is a link', async (t) => {
+  test('a backup with a link is refused, and nothing has changed', async (t) => {
     const home = makeHome(t, 'Old');
     const zip = new ZipFile();
     zip.addBuffer(Buffer.from('/etc/passwd'), 'tls/authority.pem', {
@@ -191,7 +191,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     ['index', 'CREATE INDEX x ON site (name)'],
   ];
   for (const [kind, statement] of foreign)
-    test(`its state has a ${kind} that no migration makes`, async (t) => {
+    test(`a backup whose state has a ${kind} that no migration makes is refused`, async (t) => {
       const home = makeHome(t, 'Old');
       home.database.prepare(statement).run();
       const bytes = await home.backup();
@@ -201,7 +201,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       });
     });
 
-  test('its state lacks a table', async (t) => {
+  test('a backup whose state lacks a table is refused', async (t) => {
     const home = makeHome(t, 'Old');
     home.database.prepare('DROP TABLE audit').run();
     const bytes = await home.backup();
@@ -212,7 +212,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     ['has no tables', 0],
     ['has no tables and a version below the first', -1],
   ] as const)
-    test(`its state ${what}, as a new gateway that belongs to nobody`, async (t) => {
+    test(`a backup is refused when its state ${what}, which would start a new gateway without an owner`, async (t) => {
       const home = makeHome(t, 'Old');
       const path = join(home.dataDir, '..', 'other.db');
       const other = new BetterSqlite3(path);
@@ -228,7 +228,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       }
     });
 
-  test('its history claims more room than the disk has, before any of it is written', async (t) => {
+  test('a backup whose history claims more room than the disk has is refused before any of it is written', async (t) => {
     const home = makeHome(t, 'Old');
     const zip = new ZipFile();
     const options = { mtime: new Date(0), mode: 0o600, compress: true, forceZip64Format: true };
@@ -244,19 +244,19 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     });
   });
 
-  test('it would unpack to more than the limit', async (t) => {
+  test('a backup that would unpack to more than the limit is refused', async (t) => {
     const home = makeHome(t, 'Old');
     await assert.rejects(home.restore(await home.backup(), PASSWORD, 4_096), /larger than 4096 bytes/);
   });
 
-  test('it is of a newer version', async (t) => {
+  test('a backup of a newer version is refused', async (t) => {
     const home = makeHome(t, 'Old');
     const known = readMigrations(join(MIGRATIONS_DIR, 'state')).length;
     home.database.prepare(`PRAGMA user_version = ${known + 1}`).run();
     await assert.rejects(home.restore(await home.backup()), /newer version/);
   });
 
-  test('its history is of a newer version, which would keep the gateway from starting', async (t) => {
+  test('a backup with a history of a newer version is refused, because the gateway could not start with it', async (t) => {
     const home = makeHome(t, 'Old');
     const state = home.stateBytes();
     home.database.prepare('PRAGMA user_version = 9999').run();
@@ -269,7 +269,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     assert.equal(existsSync(join(home.dataDir, 'restore')), false);
   });
 
-  test('it is something else', async (t) => {
+  test('a file that is no backup is refused', async (t) => {
     const home = makeHome(t, 'Old');
     const rows: [bytes: Buffer, message: RegExp][] = [
       [bytesOf(''), /is not a backup/],
@@ -282,7 +282,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
     for (const [bytes, message] of rows) await assert.rejects(home.restore(bytes), message);
   });
 
-  test('it asks for more work than the limit, and none of it is done', async (t) => {
+  test('a backup that asks for more work than the limit is refused before any of it is done', async (t) => {
     const home = makeHome(t, 'Old');
     const text = (await home.backup()).toString('latin1');
     for (const factor of [19, 30, 999]) {
@@ -305,7 +305,7 @@ describe('a backup', () => {
     });
   });
 
-  test('holds the state of its moment and the keys, and shows nothing of them', async (t) => {
+  test('a backup holds the state of its moment and the keys, and shows nothing of them', async (t) => {
     const home = makeHome(t, 'Very secret name');
     const bytes = await home.backup();
     assert.equal(bytes.includes('Very secret name'), false);
@@ -321,7 +321,7 @@ describe('a backup', () => {
     assert.equal(statSync(join(home.dataDir, 'tls', 'authority.pem')).mode & 0o777, 0o600);
   });
 
-  test('holds the documents of its moment, and those of the state before go aside with it', async (t) => {
+  test('a backup holds the documents of its moment, and those of the state before are set aside with it', async (t) => {
     const home = makeHome(t, 'Depot');
     const owner = join(home.dataDir, 'documents', '11111111-1111-4111-8111-111111111111');
     const [kept, later] = ['2', '3'].map((digit) =>
@@ -341,7 +341,7 @@ describe('a backup', () => {
     assert.equal(readdirSync(join(home.dataDir, aside, 'documents'), { recursive: true }).length, 4);
   });
 
-  test('holds no file among the keys that a restore would not take', async (t) => {
+  test('a backup holds no file among the keys that a restore would not take', async (t) => {
     const home = makeHome(t, 'Depot');
     for (const name of ['Server_old.pem', 'notes.txt']) writeFileSync(join(home.dataDir, 'tls', name), 'x');
     await home.restore(await home.backup());
@@ -364,7 +364,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'telemetry-journal')), []);
   });
 
-  test('takes of the journal what is there: what goes meanwhile stands in history.db', async (t) => {
+  test('a backup holds the journal as far as it exists: what is removed meanwhile is in history.db', async (t) => {
     const home = makeHome(t, 'Depot');
     const path = join(home.dataDir, 'history.db');
     openDatabase({ ...home, path, migrationsDir: join(MIGRATIONS_DIR, 'history') }).close();
@@ -378,7 +378,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'telemetry-journal')), ['000001.journal']);
   });
 
-  test('leaves nothing behind, also when its reader goes away', async (t) => {
+  test('a backup leaves nothing behind, also when its reader goes away', async (t) => {
     const home = makeHome(t, 'Depot');
     await home.backup();
     assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
@@ -415,7 +415,7 @@ describe('taking a backup over', () => {
     assert.equal(existsSync(join(home.dataDir, 'restore')), false);
   });
 
-  test('keeps what was there before the last three restores, whatever the clock says', async (t) => {
+  test('taking a backup over keeps the states before the last three restores, whatever the clock says', async (t) => {
     const home = makeHome(t, 'Depot');
     const bytes = await home.backup();
     const nowS = Math.floor(home.clock.wallMs() / 1_000);
@@ -433,7 +433,7 @@ describe('taking a backup over', () => {
     );
   });
 
-  test('tells what it removes, and keeps what two restores of one second left apart', async (t) => {
+  test('taking a backup over names what it removes, and keeps what two restores of one second set aside', async (t) => {
     const home = makeHome(t, 'Depot');
     const bytes = await home.backup();
     home.database.close();

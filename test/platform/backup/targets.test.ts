@@ -50,7 +50,7 @@ function place(t: TestContext) {
   return { folder, dataDir, file, target };
 }
 
-test('a target is refused that a shell, sftp or curl could read as more than a name', () => {
+test('a target is refused that a shell, sftp or curl could take for an option', () => {
   for (const text of [
     '',
     'backups',
@@ -214,7 +214,7 @@ describe('a WebDAV server', () => {
     await assert.rejects(target(url, { password }).store(file, NAME), /curl ended with 22: .*401/);
   });
 
-  test('a WebDAV server is not believed when it stores something else', async (t) => {
+  test('a WebDAV server that stores something else is reported as failed', async (t) => {
     const { file, target } = place(t);
     const { files, url } = await davServer(t, password, true);
     await assert.rejects(target(url, { password }).store(file, NAME), /not what was sent/);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { restoreUpload } from '../../../src/platform/backup/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
-test('an upload that somebody else took meanwhile is none, and no failure of ours', async (t) => {
+test('an upload that somebody else took meanwhile is missing, which is no internal error', async (t) => {
   const dataDir = temporaryFolder(t);
   mkdirSync(join(dataDir, 'backups'));
   writeFileSync(join(dataDir, 'backups', 'uploaded.backup'), 'sealed');

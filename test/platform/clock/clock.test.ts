@@ -159,12 +159,12 @@ describe('the detection of steps', () => {
     return offsetsMs.slice(1).map(() => stepMs());
   };
 
-  test('takes slow correction for none, however much it adds up to', () => {
+  test('the detection of steps ignores slow correction, however much it adds up to', () => {
     const slewed = Array.from({ length: 60 }, (_, second) => second * 500);
     assert.ok(detect(slewed).every((jumpMs) => jumpMs === undefined));
   });
 
-  test('tells a jump once, forward and back', () => {
+  test('the detection of steps reports a jump once, forward and back', () => {
     assert.deepEqual(detect([0, 10, 56 * 31_536_000_000, 56 * 31_536_000_000, 0]), [
       undefined,
       56 * 31_536_000_000 - 10,
@@ -173,13 +173,13 @@ describe('the detection of steps', () => {
     ]);
   });
 
-  test('begins at a jump of a second and a half between two looks', () => {
+  test('the detection of steps begins at a jump of a second and a half between two looks', () => {
     assert.deepEqual(detect([0, 1_499, 2_999]), [undefined, 1_500]);
   });
 });
 
 describe('the test clock', () => {
-  test('steps the wall clock alone and tells its listeners', async () => {
+  test('the test clock steps the wall clock alone and notifies its listeners', async () => {
     const clock = new TestClock(0);
     const jumps: number[] = [];
     const end = clock.onStepped((jumpMs) => jumps.push(jumpMs));
@@ -193,7 +193,7 @@ describe('the test clock', () => {
     assert.equal(jumps.length, 1);
   });
 
-  test('fires timers that a timer sets within the time that goes by', async () => {
+  test('the test clock fires timers that a timer sets within the elapsed time', async () => {
     const clock = new TestClock();
     const at: number[] = [];
     const startMs = clock.monotonicMs();

@@ -18,7 +18,7 @@ describe('proven time', () => {
     assert.equal(proven.olderThan(DAY_MS), undefined);
   });
 
-  test('passes with monotonic time and never follows a clock that leaps ahead, however long it stays', async () => {
+  test('proven time passes with monotonic time and never follows a clock that leaps ahead, however long it stays', async () => {
     const clock = new TestClock();
     const startMs = clock.wallMs();
     clock.step(365 * DAY_MS);
@@ -34,7 +34,7 @@ describe('proven time', () => {
     assert.equal(clock.proven.nowMs(), clock.wallMs());
   });
 
-  test('says nothing of stamps of a clock that was not set', () => {
+  test('proven time gives no age to stamps of a clock that was not set', () => {
     assert.equal(new TestClock().proven.olderThan(DAY_MS)?.fromMs, CLOCK_PLAUSIBLE_FROM_MS);
   });
 
@@ -82,7 +82,7 @@ describe('the file of proven time', () => {
     assert.equal(saved(), clock.wallMs());
   });
 
-  test('begins with the last change of the database when there is none yet', (t) => {
+  test('the file of proven time begins with the last change of the database when there is none yet', (t) => {
     const folder = temporaryFolder(t);
     const clock = new TestClock();
     const changedMs = clock.wallMs() - 30 * DAY_MS;
@@ -92,7 +92,7 @@ describe('the file of proven time', () => {
     assert.equal(clock.proven.nowMs(), changedMs);
   });
 
-  test('counts as none when it is damaged; a failed write is logged and ends nothing', (t) => {
+  test('the file of proven time counts as absent when it is damaged; a failed write is logged and ends nothing', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'proven-time.json');
     writeFileSync(path, '{"proven_ms":');
@@ -104,7 +104,7 @@ describe('the file of proven time', () => {
     assert.equal(failures.length, 1);
   });
 
-  test('counts as none when it cannot be read, is logged and ends nothing', (t) => {
+  test('the file of proven time counts as absent when it cannot be read, is logged and ends nothing', (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'proven-time.json'));
     const clock = new TestClock();
@@ -155,7 +155,7 @@ const step = oneof(
 );
 
 describe('whatever the clock does, over kills and reboots', () => {
-  test('nothing is deleted before it is as old as it may become', () => {
+  test('nothing is deleted before its age, whatever the clock does, over kills and reboots', () => {
     assertProperty(
       property(array(step, { maxLength: 40 }), (steps) => {
         let trueMs = Date.UTC(2027, 5, 1);

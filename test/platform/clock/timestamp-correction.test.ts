@@ -25,7 +25,7 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(setCount, 0);
   });
 
-  test('move by the jump that sets it, and later jumps do not count', async () => {
+  test('stamps of the time before the clock was set move by the jump that sets it, and by no later jump', async () => {
     const clock = new TestClock(1_000);
     let setCount = 0;
     const corrector = createStampCorrector(clock, () => setCount++);

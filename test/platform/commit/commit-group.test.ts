@@ -40,7 +40,7 @@ async function waited(clock: TestClock, group: CommitGroup, isExpedited = false)
 const { commits: limits } = LIMITS;
 
 describe('a commit group', () => {
-  test('refuses what the buffers cannot hold, and takes it again when they are empty', async () => {
+  test('a commit group refuses what the buffers cannot hold, and takes it when they are empty again', async () => {
     const { clock, group } = createGroup();
     const first = group.request(limits.bufferedBytes);
     assert.equal(group.isFull(1), true);
@@ -50,7 +50,7 @@ describe('a commit group', () => {
     assert.equal(group.isFull(1), false);
   });
 
-  test('tells a failure to who asks for it, keeps what he gave, and stores it when the disk takes data again', async () => {
+  test('a commit group reports a failure to whoever asked, keeps the data, and stores it when the disk takes data again', async () => {
     let isBroken = true;
     const { clock, group, commits } = createGroup(() => {
       if (isBroken) throw new Error('disk is full');
@@ -70,7 +70,7 @@ describe('a commit group', () => {
     assert.equal(group.isFull(limits.bufferedBytes), false);
   });
 
-  test('acknowledges nothing while the disk refuses, tries again, and recovers by itself', async () => {
+  test('a commit group acknowledges nothing while the disk refuses, tries again, and recovers by itself', async () => {
     let isBroken = true;
     const { clock, group, lines } = createGroup(() => {
       if (isBroken) throw new Error('disk is full');
@@ -93,7 +93,7 @@ describe('a commit group', () => {
     );
   });
 
-  test('acknowledges a rare request after the short window', async () => {
+  test('a commit group acknowledges a rare request after the short window', async () => {
     const { clock, group } = createGroup();
     for (let second = 0; second < 10; second++) {
       assert.equal(await waited(clock, group), limits.windowMinMs);
@@ -101,7 +101,7 @@ describe('a commit group', () => {
     }
   });
 
-  test('spends about one sync a second on steady traffic, and never waits longer than the window', async () => {
+  test('a commit group spends about one sync a second on steady traffic, and never waits longer than the window', async () => {
     const { clock, group, commits } = createGroup();
     let longestMs = 0;
     for (let step = 0; step < 500; step++) {
@@ -115,7 +115,7 @@ describe('a commit group', () => {
     assert.ok(longestMs <= limits.windowMaxMs - limits.syncAllowanceMs, `${longestMs} ms`);
   });
 
-  test('acknowledges one device that speaks every second after the short window, also after a busy time', async () => {
+  test('a commit group acknowledges one device that sends every second after the short window, also after a busy time', async () => {
     const { clock, group } = createGroup();
     for (let step = 0; step < 200; step++) {
       void group.request(100);
@@ -132,7 +132,7 @@ describe('a commit group', () => {
     assert.deepEqual(new Set(waits.slice(20)), new Set([limits.windowMinMs]));
   });
 
-  test('spends two syncs a second at worst, whatever the number of devices that speak every second', async () => {
+  test('a commit group spends two syncs a second at worst, whatever the number of devices that send every second', async () => {
     const spent: number[] = [];
     for (let devices = 1; devices <= 30; devices++) {
       const { clock, group, commits } = createGroup();
@@ -146,7 +146,7 @@ describe('a commit group', () => {
     assert.ok((spent.at(-1) ?? 0) < 1.2, 'and about one when there are many');
   });
 
-  test('spends little more than one sync a second where the burst of every second comes in two parts', async () => {
+  test('a commit group spends little more than one sync a second where the burst of every second comes in two parts', async () => {
     const { clock, group, commits } = createGroup();
     for (let second = 0; second < 100; second++) {
       const fromMs = clock.monotonicMs();
@@ -158,7 +158,7 @@ describe('a commit group', () => {
     assert.ok(commits.length < 130, `${commits.length} commits in 100 s`);
   });
 
-  test('stores what nobody waits for with what comes next, or alone after its own window', async () => {
+  test('a commit group stores what nobody waits for with the next commit, or alone after its own window', async () => {
     const { clock, group, commits } = createGroup();
     void group.request(1, false);
     await clock.advance(500);
@@ -174,14 +174,14 @@ describe('a commit group', () => {
     assert.equal(commits.length, 2);
   });
 
-  test('commits what nobody waits for as soon as it is much', async () => {
+  test('a commit group commits what nobody waits for as soon as it is much', async () => {
     const { clock, group, commits } = createGroup();
     void group.request(limits.busyBytes, false);
     await clock.advance(limits.quietMs);
     assert.equal(commits.length, 1);
   });
 
-  test('spends no sync on it beside a device that speaks every second, and keeps no device waiting', async () => {
+  test('a commit group spends no sync on data that nobody waits for, and delays no device for it', async () => {
     const { clock, group, commits } = createGroup();
     for (let second = 0; second < 60; second++) {
       const fromMs = clock.monotonicMs();
@@ -193,7 +193,7 @@ describe('a commit group', () => {
     assert.equal(commits.length, 60);
   });
 
-  test('commits a burst as soon as it pauses', async () => {
+  test('a commit group commits a burst as soon as it pauses', async () => {
     const { clock, group } = createGroup();
     for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);
     const burst = Array.from({ length: limits.busyRequests }, () => group.request(1));
@@ -206,7 +206,7 @@ describe('a commit group', () => {
     assert.ok(untilMs - fromMs <= limits.quietMs * 2, `${untilMs - fromMs} ms`);
   });
 
-  test('commits load that never pauses at least every busy window', async () => {
+  test('a commit group commits load that never pauses at least every busy window', async () => {
     const { clock, group, commits } = createGroup();
     for (let step = 0; step < 500; step++) {
       for (let index = 0; index < 20; index++) void group.request(1);
@@ -216,7 +216,7 @@ describe('a commit group', () => {
     assert.ok(Math.max(...pauses) <= limits.busyWindowMs + limits.quietMs * 2, String(Math.max(...pauses)));
   });
 
-  test('commits a large buffer at once', async () => {
+  test('a commit group commits a large buffer at once', async () => {
     const { group, commits } = createGroup();
     await group.request(limits.largeBytes);
     assert.equal(commits.length, 1);
@@ -240,7 +240,7 @@ describe('a commit group', () => {
     assert.deepEqual(order, ['first', 'second']);
   });
 
-  test('commits once more when it stops, and refuses afterwards', async () => {
+  test('a commit group commits once more when it stops, and refuses afterwards', async () => {
     const { group, commits } = createGroup();
     const last = group.request(1);
     await group.stop();
@@ -249,7 +249,7 @@ describe('a commit group', () => {
     await assert.rejects(group.request(1), { code: 'unavailable' });
   });
 
-  test('rejects who still waits when it stops on a broken disk', async () => {
+  test('a commit group rejects waiting callers when it stops on a broken disk', async () => {
     const { group, clock } = createGroup(() => {
       throw new Error('broken');
     });
@@ -261,14 +261,14 @@ describe('a commit group', () => {
 });
 
 describe('a caller who sends on only after his acknowledgement', () => {
-  test('a caller who sends on only after his acknowledgement gets it after the quick window, a thousand times in a row', async () => {
+  test('a caller that waits for each acknowledgement gets it after the quick window, a thousand times in a row', async () => {
     const { clock, group } = createGroup();
     const waits = new Set<number>();
     for (let count = 0; count < 1_000; count++) waits.add(await waited(clock, group, true));
     assert.deepEqual([...waits], [limits.quickWindowMs]);
   });
 
-  test('a caller who sends on only after his acknowledgement gets it also beside fifty devices that speak every second', async () => {
+  test('a caller that waits for each acknowledgement gets it also beside fifty devices that send every second', async () => {
     const { clock, group, commits } = createGroup();
     const others = clock.setRepeating(20, () => void group.request(100));
     await clock.advance(60_000);
@@ -281,7 +281,7 @@ describe('a caller who sends on only after his acknowledgement', () => {
     assert.ok((waits[990] ?? 0) <= limits.quickWindowMs * 2, `${waits[990]} ms`);
   });
 
-  test('waits as long as all others once the syncs for that are spent, and so the card is spared', async () => {
+  test('a caller that waits for each acknowledgement waits as long as all others once the sync budget is spent', async () => {
     const quickSyncs = 100;
     const { clock, group, commits } = createGroup(undefined, { ...limits, quickSyncs });
     const periodMs = 300_000;
@@ -296,7 +296,7 @@ describe('a caller who sends on only after his acknowledgement', () => {
     assert.equal(Math.max(...waits), limits.windowMaxMs - limits.syncAllowanceMs);
   });
 
-  test('a caller who sends on only after his acknowledgement does not expedite a commit that waits for the disk', async () => {
+  test('a caller that waits for each acknowledgement does not hasten a commit that waits for the disk', async () => {
     const { clock, group, commits } = createGroup(() => {
       throw new Error('disk is full');
     });

@@ -28,7 +28,7 @@ describe('a configuration is refused', () => {
     ]);
   });
 
-  test('naming every fault of environment and file at once', (t) => {
+  test('a refusal of the configuration names every fault of environment and file at once', (t) => {
     const file = fileOf(t, 'mqtt_port: 70000\nhttp_port: -5\nsite_zone: UTC\nlog_level: 3\n');
     const faults = faultsOf(
       {
@@ -82,7 +82,7 @@ describe('a configuration is refused', () => {
     assert.deepEqual(others, []);
   });
 
-  test('naming the place of a mistake in YAML', (t) => {
+  test('a refusal of the configuration names the place of a mistake in YAML', (t) => {
     const file = fileOf(t, 'http_port: 1\nmqtt_port: [1\n');
     assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:\\d+:\\d+: \\S`));
   });
@@ -141,23 +141,23 @@ describe('a configuration', () => {
     assert.equal(config.siteTimezone, 'UTC');
   });
 
-  test('takes the environment before the file and the file before the default', (t) => {
+  test('a configuration takes the environment before the file and the file before the default', (t) => {
     const file = fileOf(t, 'http_port: 1000\nmqtt_port: 2000\n');
     const config = loadConfig({ environment: { GATEWAY_HTTP_PORT: '3000' }, file });
     assert.deepEqual([config.httpPort, config.mqttPort, config.mqttsPort], [3_000, 2_000, 8_883]);
   });
 
-  test('takes an empty variable and an empty value as absent', (t) => {
+  test('a configuration takes an empty variable and an empty value as absent', (t) => {
     const file = fileOf(t, 'http_port:\nmqtt_port: 2000\n');
     const config = loadConfig({ environment: { GATEWAY_MQTT_PORT: '' }, file });
     assert.deepEqual([config.httpPort, config.mqttPort], [8_080, 2_000]);
   });
 
-  test('reads an empty file', (t) => {
+  test('a configuration may be an empty file', (t) => {
     assert.equal(loadConfig({ environment: {}, file: fileOf(t, '# nothing yet\n') }).httpPort, 8_080);
   });
 
-  test('leaves the variable that names the file alone', () => {
+  test('a configuration ignores the variable that names the file', () => {
     assert.equal(loadConfig({ environment: { GATEWAY_CONFIG_FILE: 'x' } }).httpPort, 8_080);
   });
 

@@ -122,7 +122,7 @@ describe('an option', () => {
     const { name } = option;
     const allowed = ALLOWED[typeOf(option)];
 
-    test(`${name} is taken from environment and file`, (t) => {
+    test(`the option ${name} is taken from environment and file`, (t) => {
       const value = otherValue(option);
       const member = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
       // What is of no use alone.
@@ -136,7 +136,7 @@ describe('an option', () => {
       assert.deepEqual(read({}, fileOf(t, `${name}: null\n`)), beside[variable] ?? read({}));
     });
 
-    test(`${name} that is wrong is named with what is allowed`, (t) => {
+    test(`a wrong option ${name} is named with what is allowed`, (t) => {
       for (const text of wrongTexts(option)) {
         const [fault = '', ...others] = faultsOf({ [variable]: text });
         assert.deepEqual([fault.startsWith(`${variable}: "`), others], [true, []], fault);
@@ -152,7 +152,7 @@ describe('an option', () => {
       }
     });
 
-    test(`${name} that is mistyped or repeated is named`, (t) => {
+    test(`a mistyped or repeated option ${name} is named`, (t) => {
       assert.deepEqual(faultsOf({ [`${variable}X`]: otherValue(option) }), [
         `${variable}X: unknown option, did you mean "${variable}"?`,
       ]);
@@ -228,7 +228,7 @@ describe('an option', () => {
     ],
   ];
   for (const [name, values, told] of texts)
-    test(`${name} is judged: ${told.source}`, () => {
+    test(`the option ${name} is judged: ${told.source}`, () => {
       for (const value of values) {
         const variable = `GATEWAY_${name.toUpperCase()}`;
         const [fault = '', ...others] = judgementOf({ [variable]: value });
@@ -238,7 +238,7 @@ describe('an option', () => {
       }
     });
 
-  test('an option does not show what was pasted in the place of a file name', () => {
+  test('the value of an option is not shown, as it may be a pasted secret', () => {
     const key = '-----BEGIN PRIVATE KEY-----\nMC4CAQAw\n-----END PRIVATE KEY-----\n';
     const environment = {
       GATEWAY_TLS_CERTIFICATE: key,
@@ -253,7 +253,7 @@ describe('an option', () => {
     );
   });
 
-  test('an option does not keep the gateway from starting when it ran with it so far, though without effect', (t) => {
+  test('an option without effect that was accepted so far does not prevent a start', (t) => {
     const environment = {
       GATEWAY_CORS_ORIGINS: 'https://app.example/',
       GATEWAY_PUBLIC_HOST: 'http://box.local',
@@ -309,7 +309,7 @@ describe('the configuration file', () => {
     }
   });
 
-  test('the configuration file is none when an empty variable names it', () => {
+  test('the configuration file is ignored when its variable is empty', () => {
     assert.equal(loadConfig({ environment: {}, file: '' }).httpPort, 8_080);
   });
 });

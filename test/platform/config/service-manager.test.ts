@@ -14,14 +14,14 @@ describe('the service manager', () => {
       assert.equal(readServiceManager({ WATCHDOG_USEC: period }, 7).watchdogMs, undefined);
     });
 
-  test('the service manager does not watch us when it watches another process', () => {
+  test('the service manager does not watch this process when it watches another one', () => {
     assert.equal(
       readServiceManager({ WATCHDOG_USEC: '60000000', WATCHDOG_PID: '8' }, 7).watchdogMs,
       undefined,
     );
   });
 
-  test('names its socket and its period in microseconds', () => {
+  test('the service manager names its socket and its period in microseconds', () => {
     const environment = { NOTIFY_SOCKET: '@run', WATCHDOG_USEC: '60000000', WATCHDOG_PID: '7' };
     assert.deepEqual(readServiceManager(environment, 7), { notifySocket: '@run', watchdogMs: 60_000 });
   });

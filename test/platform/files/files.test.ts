@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import { packagePath, readTree } from '../../../src/platform/files/index.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../../support/workspace.ts';
 
-test('finds the package root from the sources', () => {
+test('the package root is found from the sources', () => {
   assert.equal(packagePath('migrations'), join(PROJECT_ROOT, 'migrations'));
 });
 
-test('reads a tree in the order of paths, without links', (t) => {
+test('a tree is read in the order of paths, without links', (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'b'));
   writeFileSync(join(folder, 'b', 'inner.txt'), 'inner');

@@ -27,7 +27,7 @@ import {
 } from '../../../src/platform/files/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
-test('a tree is removed with all that is in it, and what its links lead to stays', (t) => {
+test('a tree is removed with all of its content, and the targets of its links stay', (t) => {
   const folder = temporaryFolder(t);
   const [tree, kept] = [join(folder, 'tree'), join(folder, 'kept')];
   mkdirSync(join(tree, 'a', 'b'), { recursive: true });
@@ -45,7 +45,7 @@ test('a tree is removed with all that is in it, and what its links lead to stays
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('a private file', () => {
-  test('reads as nothing when it does not exist and is removed without complaint', (t) => {
+  test('a private file reads as nothing when it does not exist and is removed without an error', (t) => {
     const path = join(temporaryFolder(t), 'code');
     assert.equal(readPrivateFile(path), undefined);
     removeFile(path);
@@ -62,7 +62,7 @@ describe('a private file', () => {
     assert.deepEqual([readPrivateFile(path), modeOf(path), modeOf(folder)], ['secret\n', 0o600, 0o700]);
   });
 
-  test('replaces a file and a draft that everybody could read', (t) => {
+  test('a private file replaces a file and a draft that everybody could read', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'code');
     for (const name of [path, `${path}.new`]) {
@@ -132,7 +132,7 @@ describe('what stands in the place of a file', () => {
     });
 
   for (const [kind, put] of OBSTACLES.slice(1))
-    test(`makes way when it is a ${kind}, be it for the file or for its draft`, async (t) => {
+    test(`a ${kind} in the place of a file is replaced, be it the file or its draft`, async (t) => {
       for (const suffix of ['', '.new']) {
         const path = join(temporaryFolder(t), 'key.pem');
         await put(path + suffix, t);
@@ -146,7 +146,7 @@ describe('what stands in the place of a file', () => {
       assert.deepEqual([lstatSync(path).isFile(), readPrivateFile(path)], [true, 'sent']);
     });
 
-  test('keeps its place when it is a folder, and nothing is left beside it', (t) => {
+  test('a folder in the place of a file stays, and nothing is left beside it', (t) => {
     const path = join(temporaryFolder(t), 'key.pem');
     mkdirSync(path);
     assert.throws(() => writePrivateFile(path, 'key'), /EISDIR/);
@@ -158,7 +158,7 @@ describe('what stands in the place of a file', () => {
 });
 
 describe('a private folder', () => {
-  test('a private folder is made with those above it, for its owner alone, and stays as it is when it is there', (t) => {
+  test('a private folder is made with its parents, for its owner alone, and an existing one stays as it is', (t) => {
     const folder = join(temporaryFolder(t), 'data', 'keys');
     makePrivateFolder(folder);
     assert.deepEqual([modeOf(folder), modeOf(join(folder, '..'))], [0o700, 0o700]);
@@ -183,7 +183,7 @@ describe('a private folder', () => {
 });
 
 describe('a file that is needed', () => {
-  test('a file that is needed may be there or not, but nothing else in its place, and the error names it and what to do', (t) => {
+  test('a required file may be there or not, but nothing else in its place, and the error names it and what to do', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'state');
     requireUsableFile(path);

@@ -35,7 +35,7 @@ describe('a sealed secret', () => {
     assert.equal(one.sealer().open('sealed:00000000:AAAA'), undefined);
   });
 
-  test('makes no key for what is empty, and is what it was when it was stored in clear', (t) => {
+  test('an empty secret makes no key, and one stored in clear is read as it is', (t) => {
     const { path, sealer } = sealing(t);
     assert.equal(sealer().seal(null), null);
     assert.deepEqual(sealer().seal({}), {});

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { createHost } from '../../../src/platform/host/index.ts';
 
 describe('the host', () => {
-  test('the host is measured while the disk of its folder does not tell', (t) => {
+  test('the host is measured while the disk of its folder gives no figures', (t) => {
     const host = createHost(join(tmpdir(), 'gateway-no-such-folder'));
     t.after(() => host.stop());
     const { disk, memoryTotalBytes } = host.load();
@@ -13,7 +13,7 @@ describe('the host', () => {
     assert.ok(memoryTotalBytes > 0);
   });
 
-  test('tells what it is', (t) => {
+  test('the host reports what it is', (t) => {
     const host = createHost(tmpdir());
     t.after(() => host.stop());
     const facts = host.facts();
@@ -24,7 +24,7 @@ describe('the host', () => {
     assert.ok(facts.memoryTotalBytes > 64 * 1_048_576);
   });
 
-  test('measures within what is possible, time after time', (t) => {
+  test('the host measures plausible values, time after time', (t) => {
     const host = createHost(tmpdir());
     t.after(() => host.stop());
     for (let reading = 0; reading < 3; reading++) {

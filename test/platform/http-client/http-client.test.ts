@@ -99,7 +99,7 @@ test('fifty requests in a row use one connection', async (t) => {
   assert.deepEqual([counted.connections, client.reconnects], [1, 0]);
 });
 
-test('catching up over TLS pays one handshake', async (t) => {
+test('catching up over TLS needs one handshake', async (t) => {
   const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
   const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
   const { certificatePem: cert, privateKeyPem: key } = await makeCertificate(authority, {
@@ -267,7 +267,7 @@ test('an answer comes whole, with the pause that the server asks for', async (t)
   assert.deepEqual(answer, { status: 503, retryAfterS: 7, text: 'later' });
 });
 
-test('a request that is not wanted any more ends at once', async (t) => {
+test('a request that is cancelled ends at once', async (t) => {
   const url = await serving(t, () => undefined);
   const stop = new AbortController();
   const sent = clientOf(t).send({ method: 'GET', url, headers: {} }, stop.signal);
@@ -275,7 +275,7 @@ test('a request that is not wanted any more ends at once', async (t) => {
   await assert.rejects(sent, /no longer wanted/);
 });
 
-test('a server that ends every connection after one answer is taken for one that started anew three times', async (t) => {
+test('a server that ends every connection after one answer counts as restarted three times only', async (t) => {
   const url = await serving(t, ({ socket }, response) => void response.end('ok', () => socket.destroySoon()));
   const system = createSystemClock();
   t.after(() => system.close());

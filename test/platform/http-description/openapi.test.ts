@@ -84,7 +84,7 @@ describe('the API description', () => {
     ]);
   });
 
-  test('tells refusals of the route, of the pipeline and of the path', () => {
+  test('the API description has refusals of the route, of the pipeline and of the path', () => {
     const { paths } = describeRoutes([listRoute()]);
     const codes = (path: string): string[] => Object.keys(paths[path]?.['get']?.['responses'] ?? {});
     assert.deepEqual(codes('/v3/things'), ['200', '400', '401', '403', '422', '429', '500', '503']);
@@ -101,14 +101,14 @@ describe('the API description', () => {
     ]);
   });
 
-  test('asks for no token where none is needed', () => {
+  test('the API description asks for no token where none is needed', () => {
     const { paths } = describeRoutes([listRoute({ role: null, beforeClaim: true })]);
     const operation = paths['/v3/things']?.['get'] ?? {};
     assert.deepEqual((operation['security'] as unknown[])[0], {});
     assert.ok(!('401' in (operation['responses'] as object)));
   });
 
-  test('tells the type, bounds and default of a query parameter', () => {
+  test('the API description has the type, bounds and default of a query parameter', () => {
     const { components } = describeRoutes([listRoute()]);
     assert.deepEqual(components['parameters']?.['list_things.limit'], {
       name: 'limit',
@@ -125,7 +125,7 @@ describe('the API description', () => {
     });
   });
 
-  test('shares named schemas and makes an example of each answer', () => {
+  test('the API description shares named schemas and makes an example of each answer', () => {
     const { components } = describeRoutes([listRoute()]);
     assert.deepEqual(Object.keys(components['schemas'] ?? {}), ['Thing', 'Errors', 'Error']);
     assert.deepEqual(components['responses']?.['list_things']?.['content'], {

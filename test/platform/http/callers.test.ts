@@ -231,25 +231,25 @@ describe('behind a proxy a stream', () => {
     assert.equal((await upgrade(t, port, headers)).status, 401);
   });
 
-  test('opens from the page of public_host', async (t) => {
+  test('a stream behind a proxy opens from the page of public_host', async (t) => {
     const { port } = await serve(t, { publicHost: 'gw.example' });
     assert.equal((await upgrade(t, port, { Origin: 'https://gw.example' })).status, 101);
   });
 
-  test('opens from the host that a trusted proxy names', async (t) => {
+  test('a stream behind a proxy opens from the host that a trusted proxy names', async (t) => {
     const { port } = await serve(t, { trustedProxies: ['127.0.0.0/8'] });
     const headers = { Origin: 'https://gw.example:8443', 'X-Forwarded-Host': 'gw.example:8443' };
     assert.equal((await upgrade(t, port, headers)).status, 101);
   });
 
-  test('behind a proxy a stream does not open by the host that a stranger names', async (t) => {
+  test('a stream behind a proxy does not open by the host that a stranger names', async (t) => {
     const { port } = await serve(t, { trustedProxies: ['10.0.0.1'] });
     const headers = { Origin: 'https://gw.example', 'X-Forwarded-Host': 'gw.example' };
     assert.equal((await upgrade(t, port, headers)).status, 401);
   });
 });
 
-test('a browser that a proxy sends below a path reads why that does not work', async (t) => {
+test('a browser that a proxy sends below a path learns why that does not work', async (t) => {
   const { ask } = await serve(t);
   const answer = await ask('GET', '/gw/', { headers: { Accept: 'text/html,*/*;q=0.8' } });
   assert.equal(answer.status, 404);
@@ -272,7 +272,7 @@ describe('limits of an address', () => {
     assert.equal(await fail('203.0.113.2'), 403);
   });
 
-  test('limits of an address count for a stranger whatever it writes', async (t) => {
+  test('limits of an address count for a stranger whatever headers it sends', async (t) => {
     const { ask } = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const fail = async (address: string): Promise<number> =>
       (await ask('GET', '/v3/things', { token: 'wrong', headers: { 'X-Forwarded-For': address } })).status;

@@ -75,7 +75,7 @@ for (const [title, method, path, sign, end] of [
   ['before an answer starts end its source', 'GET', '/v3/late', 'waiting', 'cancelled'],
   ['while they wait abort the signal of the handler', 'POST', '/v3/give_up', 'waiting', 'given up'],
 ] as const)
-  test(`callers that leave ${title}, are counted, and are no line of the log`, async (t) => {
+  test(`callers that leave ${title} are counted, and cause no log line`, async (t) => {
     const { routes, seen } = watched();
     const { port, lines, metrics, ask } = await serve(t, { routes });
     const { socket, received } = await raw(t, port, head(method, path));

@@ -43,7 +43,7 @@ describe('what the system refuses for now', () => {
     ['EROFS', /^The disk is read-only now/],
     ['EIO', /^The disk fails now/],
   ] as const)
-    test(`what the system refuses for now is 503 with words to act on, and the log has the cause: ${code}`, async (t) => {
+    test(`a refusal of the system is 503 with a remedy, and the log has the cause: ${code}`, async (t) => {
       const failing = route({
         operation: 'fail',
         POST: ['/v3/fail'],
@@ -115,7 +115,7 @@ describe('a caller that goes away', () => {
     release();
   });
 
-  test('leaves no trace on the console in the middle of its answer', async (t) => {
+  test('a caller that goes away in the middle of its answer leaves no line in the browser', async (t) => {
     const { port, calls } = await serve(t);
     const { socket } = await raw(t, port, REQUEST('/v3/table'));
     await until(() => calls.length === 1);

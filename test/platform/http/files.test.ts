@@ -65,7 +65,7 @@ describe('files for browsers', () => {
     assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
   });
 
-  test('files for browsers are asked for again unless their name has the hash of their content', async () => {
+  test('files for browsers are revalidated unless their name has the hash of their content', async () => {
     const get = serveFiles({ dir });
     assert.equal((await get('/')).headers.get('cache-control'), 'no-cache');
     const script = await get('/app-ABCDEFGH.js');

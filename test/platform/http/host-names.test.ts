@@ -38,7 +38,7 @@ describe('a host is one of ours', () => {
 });
 
 describe('a page that let its name lead here', () => {
-  test('a page that let its name lead here does not get the role of callers without a token', async (t) => {
+  test('a page that points its DNS name here does not get the role of callers without a token', async (t) => {
     const { ask, origin, http } = await serve(t, { anonymous: ANONYMOUS, ownNames: () => OWN });
     for (const host of ['attacker.example', 'attacker.example:8080']) {
       const request = new Request(`${origin}/v3/things/slug`, { headers: { Host: host } });

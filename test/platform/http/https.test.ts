@@ -64,12 +64,12 @@ function handshake(t: TestContext, port: number, options: ConnectionOptions): Pr
 }
 
 describe('HTTPS', () => {
-  test('HTTPS is not there unless configured', async (t) => {
+  test('HTTPS is absent unless configured', async (t) => {
     const { httpsPort } = await serve(t);
     assert.equal(httpsPort, undefined);
   });
 
-  test('shows a certificate that only who trusts our authority accepts', async (t) => {
+  test('HTTPS shows a certificate that only clients with the authority accept', async (t) => {
     const { httpsPort } = await serveSecure(t);
     const other = await newTls(t);
     await assert.rejects(get(httpsPort, '/v3/things/slug', { ca: other.caPem }), {
@@ -85,7 +85,7 @@ describe('HTTPS', () => {
     });
   });
 
-  test('HTTPS does not speak TLS 1.1, nor plain HTTP, and neither is a failure of ours', async (t) => {
+  test('HTTPS refuses TLS 1.1 and plain HTTP, and neither is an internal error', async (t) => {
     const { httpsPort, tls, lines } = await serveSecure(t);
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     await assert.rejects(handshake(t, httpsPort, { ca: tls.caPem, ...old }));
@@ -105,7 +105,7 @@ describe('HTTPS', () => {
     );
   });
 
-  test('serves the same operations, over TLS 1.2 and 1.3, by name and address', async (t) => {
+  test('HTTPS serves the same operations, over TLS 1.2 and 1.3, by name and address', async (t) => {
     const { httpsPort, tls, calls } = await serveSecure(t);
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
       for (const host of ['localhost', '127.0.0.1']) {
@@ -115,7 +115,7 @@ describe('HTTPS', () => {
     assert.ok(calls.every(({ isEncrypted, remoteAddress }) => isEncrypted && remoteAddress === '127.0.0.1'));
   });
 
-  test('serves streams', async (t) => {
+  test('HTTPS serves streams', async (t) => {
     const { httpsPort, tls } = await serveSecure(t);
     const webSocket = new WebSocket(`wss://localhost:${httpsPort}/v3/things/slug/feed?token=user`, {
       ca: tls.caPem,
@@ -128,13 +128,13 @@ describe('HTTPS', () => {
     assert.equal(message, '{"thing":"id"}');
   });
 
-  test('agrees to HTTP/1.1 only', async (t) => {
+  test('HTTPS agrees to HTTP/1.1 only', async (t) => {
     const { httpsPort, tls } = await serveSecure(t);
     const socket = await handshake(t, httpsPort, { ca: tls.caPem, ALPNProtocols: ['h2', 'http/1.1'] });
     assert.equal(socket.alpnProtocol, 'http/1.1');
   });
 
-  test('agrees to HTTP/1.0 with a client that offers nothing else', async (t) => {
+  test('HTTPS agrees to HTTP/1.0 with a client that offers nothing else', async (t) => {
     const { httpsPort, tls } = await serveSecure(t);
     const socket = await handshake(t, httpsPort, { ca: tls.caPem, ALPNProtocols: ['http/1.0'] });
     assert.equal(socket.alpnProtocol, 'http/1.0');
@@ -143,7 +143,7 @@ describe('HTTPS', () => {
     assert.match(first.toString(), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  test('takes another certificate at once, and open connections live on', async (t) => {
+  test('HTTPS takes another certificate at once, and open connections live on', async (t) => {
     const { http, httpsPort, tls } = await serveSecure(t);
     const before = await handshake(t, httpsPort, { ca: tls.caPem });
     const renewed = await newTls(t);
@@ -156,7 +156,7 @@ describe('HTTPS', () => {
     await until(() => received.startsWith('HTTP/1.1 404'));
   });
 
-  test('counts connections together with plain HTTP, and handshakes that never end give way', async (t) => {
+  test('HTTPS counts connections together with plain HTTP, and handshakes that never end are dropped', async (t) => {
     const { httpsPort, metrics, tls } = await serveSecure(t, {
       http: { connectionsPerAddress: 1 },
     });
@@ -169,13 +169,13 @@ describe('HTTPS', () => {
     assert.match(await metrics.text(), /^gateway_http_connections_gave_way_total 1$/m);
   });
 
-  test('rejects the start when it cannot listen, and closes plain HTTP again', async (t) => {
+  test('HTTPS rejects the start when it cannot listen, and closes plain HTTP again', async (t) => {
     const first = await serveSecure(t);
     const https = { host: '127.0.0.1', port: first.httpsPort, secureContext: first.tls.serverContext() };
     await assert.rejects(serve(t, { https }), { code: 'EADDRINUSE' });
   });
 
-  test('stops with the rest, idle connections included', async (t) => {
+  test('HTTPS stops with the rest, idle connections included', async (t) => {
     const { http, httpsPort, tls } = await serveSecure(t);
     const idle = await handshake(t, httpsPort, { ca: tls.caPem });
     const ended = new Promise<void>((resolve) => idle.once('close', () => resolve()));

@@ -9,7 +9,7 @@ function textOf(schema: v.GenericSchema, value: unknown): string {
   return issueText(issues[0]);
 }
 
-test('each fault is told in the words of the interface', () => {
+test('each fault is described in the words of the interface', () => {
   const rows: [v.GenericSchema, unknown, string][] = [
     [v.string(), undefined, 'is required'],
     [v.string(), 5, 'must be a text, got 5'],

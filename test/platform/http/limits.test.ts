@@ -28,7 +28,7 @@ describe('a body that is too large', () => {
     socket.destroy();
   });
 
-  test('a body that is too large is 413 as soon as what arrives without a declared length is more', async (t) => {
+  test('a body without a declared length is 413 as soon as more than the limit has arrived', async (t) => {
     const { origin, calls } = await serve(t);
     let sentBytes = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -43,7 +43,7 @@ describe('a body that is too large', () => {
     assert.equal(calls.length, 0);
   });
 
-  test('exactly as large as the limit is read', async (t) => {
+  test('a body exactly as large as the limit is read', async (t) => {
     const { ask } = await serve(t);
     const text = JSON.stringify({ name: 'a' });
     const padded = (sizeBytes: number): string => text + ' '.repeat(sizeBytes - text.length);
@@ -51,7 +51,7 @@ describe('a body that is too large', () => {
     assert.equal((await ask('POST', '/v3/things', { body: padded(MIB + 1) })).status, 413);
   });
 
-  test('a body that is too large has its own limit for an upload, and the connection goes on after a refusal', async (t) => {
+  test('a body of an upload has its own limit, and the connection goes on after a refusal', async (t) => {
     const { port, ask } = await serve(t);
     assert.deepEqual((await ask('POST', '/v3/upload', { body: 'x'.repeat(2_000) })).json, { size: 2_000 });
     assert.deepEqual(firstError(await ask('POST', '/v3/upload', { body: 'x'.repeat(2_001) }))?.details, {
@@ -69,7 +69,7 @@ describe('a body that is too large', () => {
     );
   });
 
-  test('nobody waits for ever for a caller who goes on sending a body after its refusal', async (t) => {
+  test('a caller who goes on sending a body after its refusal is cut off', async (t) => {
     const { port, clock } = await serve(t);
     const { received, closed } = await raw(
       t,
@@ -94,7 +94,7 @@ describe('a request line of no use', () => {
 });
 
 describe('nesting', () => {
-  test('deeper than any reader of it can go is 400', async (t) => {
+  test('nesting deeper than the limit is 400', async (t) => {
     const { ask } = await serve(t);
     const nested = (depth: number): string =>
       `{"name":"a","more":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
@@ -110,7 +110,7 @@ describe('nesting', () => {
 });
 
 describe('headers', () => {
-  test('larger than the limit are 431 with the envelope', async (t) => {
+  test('headers larger than the limit are 431 with the envelope', async (t) => {
     const { port } = await serve(t);
     const head = (length: number): string =>
       `GET /v3/things/slug HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nConnection: close\r\nX: ${'x'.repeat(length)}\r\n\r\n`;
@@ -150,7 +150,7 @@ describe('headers', () => {
     await silent.closed;
   });
 
-  test('headers are 408 when their body comes too slowly, and no failure of ours', async (t) => {
+  test('headers with a body that comes too slowly are 408, and no internal error', async (t) => {
     const { port, lines, clock } = await serve(t);
     const { closed } = await raw(
       t,
@@ -165,7 +165,7 @@ describe('headers', () => {
     assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
   });
 
-  test('headers may come with a large body as long as it comes on, and not a minute longer', async (t) => {
+  test('headers may come with a large body as long as it arrives, and not a minute longer', async (t) => {
     const uploaded: number[] = [];
     const take = route({
       operation: 'take',
@@ -247,7 +247,7 @@ describe('connections', () => {
     assert.equal(await refused.closed, '');
   });
 
-  test('without a token give way to the next, the oldest first; who logged in stays', async (t) => {
+  test('connections without a token give way to the next, the oldest first; logged-in ones stay', async (t) => {
     const { port, metrics } = await serve(t, { http: { connectionsPerAddress: 3 } });
     const insider = await loggedIn(t, port);
     const [oldest, younger] = [await raw(t, port, ''), await raw(t, port, '')];
@@ -282,7 +282,7 @@ describe('connections', () => {
     assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
   });
 
-  test('connections have no objects of requests that wait, however short these are', async (t) => {
+  test('connections make no objects of requests that wait, however short these are', async (t) => {
     const { port, calls, release } = await serve(t);
     let started = 0;
     const count = (): void => void (started += 1);
@@ -297,7 +297,7 @@ describe('connections', () => {
     assert.equal(started, 21);
   });
 
-  test('start one request a turn of the event loop when they sent ahead, with a body too', async (t) => {
+  test('connections that sent ahead start one request a turn of the event loop, with a body too', async (t) => {
     const { port, calls, release } = await serve(t);
     const post = `POST /v3/things HTTP/1.1\r\n${TOKEN}Content-Length: 1\r\n\r\nx`;
     const floods = await Promise.all(
@@ -362,7 +362,7 @@ describe('connections', () => {
     assert.equal(calls.length, 2);
   });
 
-  test('connections are told what is no HTTP behind an answer as well as before one', async (t) => {
+  test('connections get a refusal of what is no HTTP behind an answer as well as before one', async (t) => {
     const { port } = await serve(t);
     const { socket, received, closed } = await raw(t, port, THING);
     await until(() => received().includes('"thing"'));

@@ -47,14 +47,14 @@ describe('a query', () => {
       assert.equal((await ask('GET', `/v3/things?${text}`)).status, 200, text);
   });
 
-  test('counts an empty parameter as absent, the first of several for a single value', () => {
+  test('a query counts an empty parameter as absent, and takes the first of several for a single value', () => {
     for (const text of ['', 'p=', 'p', 'p=&p=']) assert.equal(read(query.offset(), text), 0, text);
     assert.equal(read(query.offset(), 'p=&p=3&p=4'), 3);
     assert.equal(read(query.text(), 'p=a%20b&p=c'), 'a b');
     assert.equal(read(query.text(), 'p=a+b'), 'a b');
   });
 
-  test('joins all values of a list, split at commas, without blanks', () => {
+  test('a query joins all values of a list, split at commas, without blanks', () => {
     assert.deepEqual(read(query.list(), 'p=a,b&p=&p=%20c%20,,d'), ['a', 'b', 'c', 'd']);
     assert.deepEqual(read(query.list(), ''), []);
     assert.equal(read(query.optionalList(), 'p=,'), undefined);

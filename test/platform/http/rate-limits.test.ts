@@ -43,7 +43,7 @@ describe('requests', () => {
     assert.equal(answered('anna'), 3, 'the sessions of the person');
   });
 
-  test('all pass up to the limit of the contract, and the next does not', async (t) => {
+  test('requests up to the limit of the contract pass, and the next does not', async (t) => {
     const { ask, clock } = await serve(t);
     const { requestBurst, requestsPerSecond } = LIMITS.http;
     for (let index = 0; index < requestBurst; index++)
@@ -79,7 +79,7 @@ describe('requests', () => {
   });
 });
 
-test('callers without a token have a rate per address for whatever they ask, which costs no token anything', async (t) => {
+test('callers without a token have a rate per address for all requests, which takes nothing from tokens', async (t) => {
   const http = { unauthenticatedBurst: 4, unauthenticatedPerSecond: 1 };
   const { ask, clock, calls } = await serve(t, { http, requestBurst: 3, requestsPerSecond: 1 });
   const strangers: [method: string, path: string, status: number][] = [
@@ -99,7 +99,7 @@ test('callers without a token have a rate per address for whatever they ask, whi
 });
 
 describe('failed authentications', () => {
-  test('failed authentications beyond the limit of an address are 429, and who has a token is not locked out', async (t) => {
+  test('failed authentications beyond the limit of an address are 429, and tokens still work', async (t) => {
     const { ask } = await serve(t);
     for (let index = 0; index < LIMITS.http.failedAuthenticationsPerMinute; index++)
       assert.equal((await ask('GET', '/v3/things/slug', { token: `guess-${index}` })).code, 'access_denied');

@@ -5,7 +5,7 @@ import { get } from 'node:http';
 import { parseAnswer, raw, serve } from './support.ts';
 
 describe('paths', () => {
-  test('a known one with another method is 405 and lists what it has', async (t) => {
+  test('a known path with another method is 405 and lists its methods', async (t) => {
     const { ask } = await serve(t);
     for (const [method, path, allow] of [
       ['DELETE', '/v3/things', 'GET, POST, HEAD'],
@@ -24,7 +24,7 @@ describe('paths', () => {
     assert.deepEqual([head.status, head.headers.get('allow'), head.text], [405, 'POST', '']);
   });
 
-  test('a stream asked for without an upgrade is 400, unless the path is an operation too', async (t) => {
+  test('a stream requested without an upgrade is 400, unless the path is an operation too', async (t) => {
     const { ask } = await serve(t);
     const refused = await ask('GET', '/v3/things/slug/feed');
     assert.deepEqual(refused.json, {
@@ -40,7 +40,7 @@ describe('paths', () => {
     assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
   });
 
-  test('each answers with and without /api and one trailing slash, with no redirect', async (t) => {
+  test('each path answers with and without /api and one trailing slash, with no redirect', async (t) => {
     const { ask } = await serve(t);
     for (const path of ['/v3/things/slug', '/v3/things/slug/', '/api/v3/things/slug', '/api/v3/things/slug/'])
       assert.deepEqual((await ask('GET', path)).json, { thing: 'id' }, path);
@@ -68,7 +68,7 @@ describe('paths', () => {
     assert.deepEqual((await ask('GET', '/v3/things/special')).json, { special: true });
   });
 
-  test('parameters arrive decoded and resolved; what does not resolve is the error of the resolver', async (t) => {
+  test('parameters of paths arrive decoded and resolved; an unresolved one is the error of the resolver', async (t) => {
     const { ask } = await serve(t);
     assert.deepEqual((await ask('GET', '/v3/things/%73lug')).json, { thing: 'id' });
     for (const path of [
@@ -126,7 +126,7 @@ describe('a request line or host that cannot be', () => {
 });
 
 describe('bodies of JSON operations', () => {
-  test('bodies of JSON operations arrive without a type too, after a byte order mark, and with members nobody knows', async (t) => {
+  test('bodies of JSON operations arrive without a type too, after a byte order mark, and with unknown members', async (t) => {
     const { ask, port } = await serve(t);
     const text = '{"name":"a"}';
     const { closed } = await raw(
@@ -194,7 +194,7 @@ describe('bodies of JSON operations', () => {
 });
 
 describe('answers', () => {
-  test('HEAD is GET without the body, of streamed answers too', async (t) => {
+  test('HEAD is GET without the body, for streamed answers too', async (t) => {
     const { ask, calls } = await serve(t);
     for (const path of ['/v3/things/slug', '/v3/table']) {
       const [whole, head] = [await ask('GET', path), await ask('HEAD', path)];
@@ -205,7 +205,7 @@ describe('answers', () => {
     assert.equal((await ask('HEAD', '/v3/things/slug', { token: null })).status, 401);
   });
 
-  test('JSON has exactly its type, is never stored, and says who it is', async (t) => {
+  test('JSON answers have exactly their type, are never stored, and carry a request id', async (t) => {
     const { ask } = await serve(t);
     for (const [method, path] of [
       ['GET', '/v3/things/slug'],
@@ -225,7 +225,7 @@ describe('answers', () => {
     }
   });
 
-  test('the id of the request is made here when it is missing, too long or not printable', async (t) => {
+  test('the request id is made here when it is missing, too long or not printable', async (t) => {
     const { ask } = await serve(t);
     for (const given of [undefined, '', 'x'.repeat(129), 'two words', 'ü']) {
       const { headers } = await ask('GET', '/v3/things/slug', {
@@ -237,7 +237,7 @@ describe('answers', () => {
     assert.equal(headers.get('x-request-id'), 'x'.repeat(128));
   });
 
-  test('gzip comes only to who offers it, for JSON that is long enough, never for a table', async (t) => {
+  test('gzip is used only for clients that offer it, for JSON that is long enough, never for a table', async (t) => {
     const { origin } = await serve(t);
     const encodingOf = async (path: string, offered: string | undefined): Promise<string | undefined> => {
       const { encoding, bytes } = await fetchRaw(origin + path, offered);
@@ -266,7 +266,7 @@ describe('answers', () => {
     assert.match(text, /ts,a\n/);
   });
 
-  test('an offer of another protocol is answered as if it were not there', async (t) => {
+  test('an offer of another protocol is ignored', async (t) => {
     const { port } = await serve(t);
     const { closed } = await raw(
       t,
@@ -276,7 +276,7 @@ describe('answers', () => {
     assert.equal(parseAnswer(await closed).status, 200);
   });
 
-  test('an expectation that nobody knows is passed over, so that no answer is without the envelope', async (t) => {
+  test('an unknown expectation is ignored, so that every answer has the envelope', async (t) => {
     const { port } = await serve(t);
     const head = 'Host: a\r\nX-Service-Auth-Token: owner\r\nExpect: wonders\r\nConnection: close\r\n\r\n';
     const ask = async (path: string) =>
@@ -314,13 +314,13 @@ describe('origins of browsers', () => {
     assert.equal(plain.headers.get('access-control-allow-origin'), null);
   });
 
-  test('other ones than those configured get no permission', async (t) => {
+  test('other origins than those configured get no permission', async (t) => {
     const { ask } = await serve(t, { corsOrigins: ['https://app.example'] });
     const answer = await ask('GET', '/v3/things/slug', { headers: { Origin: 'https://evil.example' } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
   });
 
-  test('origins of browsers get 204 to the question before the request, and permission with errors too', async (t) => {
+  test('origins of browsers get 204 to the preflight request, and permission with errors too', async (t) => {
     for (const allowed of ['https://app.example', '*']) {
       const { ask } = await serve(t, { corsOrigins: [allowed] });
       const asked = await ask('OPTIONS', '/v3/things', { token: null, headers: preflight });

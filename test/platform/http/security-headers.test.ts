@@ -37,7 +37,7 @@ describe('every answer has a date and an id, and forbids guessing its type, fram
     ['an upgrade to nowhere', 404, `GET /nothing HTTP/1.1\r\nHost: a\r\n${UPGRADE}`],
   ];
   for (const [title, status, head] of kinds)
-    test(`${status}: ${title}`, async (t) => {
+    test(`every answer forbids guessing its type, framing, a referrer and loading anything: ${status} ${title}`, async (t) => {
       const { port } = await serve(t);
       const { headers, status: got } = await rawAnswer(t, port, `${head}Connection: close\r\n\r\n`);
       assert.equal(got, status);
@@ -86,12 +86,12 @@ describe('the order to come over TLS only', () => {
     return { plain: (await ask(origin, 'GET', '/nothing')).headers, secure };
   }
 
-  test('the order to come over TLS only is not given while plain HTTP serves others, or the certificate is ours', async (t) => {
+  test('HSTS is not sent while plain HTTP serves others, or the certificate is our own', async (t) => {
     const { plain, secure } = await headersOver(t, {});
     assert.deepEqual([plain.get('strict-transport-security'), secure], [null, undefined]);
   });
 
-  test('the order to come over TLS only is given over TLS alone where that is all there is', async (t) => {
+  test('HSTS is sent over TLS alone where that is the only listener', async (t) => {
     const { plain, secure } = await headersOver(t, { strictTransport: true });
     assert.deepEqual([plain.get('strict-transport-security'), secure], [null, 'max-age=15552000']);
   });

@@ -42,7 +42,7 @@ describe('the cookie of a session', () => {
     ['X-Requested-With of an older browser', { 'X-Requested-With': 'console' }, '200 undefined'],
   ];
   for (const [title, headers, expected] of changes)
-    test(`answers a change with ${expected} with ${title}`, async (t) => {
+    test(`the cookie of a session answers a change with ${expected} with ${title}`, async (t) => {
       const { ask } = await serve(t);
       const answer = await ask('POST', '/v3/things/slug/nudge', {
         token: null,
@@ -62,7 +62,7 @@ describe('the cookie of a session', () => {
     ['the same origin by its sign', ['Sec-Fetch-Site: same-origin'], '101'],
   ];
   for (const [title, headers, status] of upgrades)
-    test(`answers an upgrade with ${status} with ${title}`, async (t) => {
+    test(`the cookie of a session answers an upgrade with ${status} with ${title}`, async (t) => {
       const { port } = await serve(t);
       assert.equal(await upgrade(t, port, [`Cookie: ${COOKIE}`, ...headers]), `HTTP/1.1 ${status}`);
     });
@@ -84,7 +84,7 @@ describe('the cookie of a session', () => {
     }
   });
 
-  test('counts after every other form of a token', async (t) => {
+  test('the cookie of a session counts after every other form of a token', async (t) => {
     const { ask, calls } = await serve(t);
     const headers = { Cookie: COOKIE };
     await ask('GET', '/v3/things/slug', { token: 'user', headers });
@@ -176,7 +176,7 @@ describe('before the box is claimed', () => {
     rateKey: 'anonymous',
   };
 
-  test('nothing answers without a token, whatever its role, and a token still does', async (t) => {
+  test('an unclaimed box answers nothing without a token, whatever its role, and a token still works', async (t) => {
     const { ask, calls, port } = await serve(t, { isClaimed: () => false, anonymous });
     for (const [method, path] of [
       ['GET', '/v3/things/slug'],

@@ -9,14 +9,14 @@ const request = (method: string, path: string): string =>
   `${method} ${path} HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 0\r\n\r\n`;
 
 describe('a server that cannot start', () => {
-  test('rejects, because its address is taken, with nothing left open', async (t) => {
+  test('a server whose address is taken rejects the start, with nothing left open', async (t) => {
     const first = await serve(t);
     await assert.rejects(serve(t, { port: first.port }), { code: 'EADDRINUSE' });
   });
 });
 
 describe('a server that stops', () => {
-  test('refuses new connections', async (t) => {
+  test('a server that stops refuses new connections', async (t) => {
     const { http, origin } = await serve(t);
     await http.stop(1_000);
     await assert.rejects(ask(origin, 'GET', '/v3/things/slug'));
@@ -46,7 +46,7 @@ describe('a server that stops', () => {
     assert.equal(calls.length, 1);
   });
 
-  test('answers 503 with Retry-After to what reaches it all the same', async (t) => {
+  test('a server that stops answers 503 with Retry-After to later requests', async (t) => {
     const { http } = await serve(t);
     await http.stop(1_000);
     const answer = await http.fetch(new Request('http://a/v3/things/slug'));
@@ -57,7 +57,7 @@ describe('a server that stops', () => {
     });
   });
 
-  test('closes streams with 1001', async (t) => {
+  test('a server that stops closes streams with 1001', async (t) => {
     const { http, port } = await serve(t);
     const webSocket = new WebSocket(`ws://127.0.0.1:${port}/v3/things/slug/feed?token=owner`);
     await new Promise((resolve) => webSocket.once('open', resolve));
@@ -66,7 +66,7 @@ describe('a server that stops', () => {
     assert.equal(await closed, 1001);
   });
 
-  test('destroys what does not end in time: requests, slow senders and streams that do not answer', async (t) => {
+  test('a server that stops destroys what does not end in time: requests, slow senders and streams that do not answer', async (t) => {
     const { http, port, clock, calls, sockets } = await serve(t);
     const held = await raw(t, port, request('POST', '/v3/wait'));
     const slow = await raw(t, port, 'GET /v3/things/slug HTTP/1.1\r\n');
@@ -86,7 +86,7 @@ describe('a server that stops', () => {
     await Promise.all([held.closed, slow.closed, mute.closed]);
   });
 
-  test('a server that stops does so once, and again without harm, and without having started', async (t) => {
+  test('a server stops once, and again without harm, and without having started', async (t) => {
     const { http, clock } = await serve(t);
     await http.stop(1_000);
     await http.stop(1_000);

@@ -6,7 +6,7 @@ const SERVICE = 'X-Service-Auth-Token';
 const VENDOR_ALIAS = 'X-Enapter-Auth-Token';
 
 describe('without a token', () => {
-  test('an operation is 401 and names the header', async (t) => {
+  test('an operation without a token is 401 and names the header', async (t) => {
     const { ask, calls } = await serve(t);
     const without: Record<string, string>[] = [
       {},
@@ -30,13 +30,13 @@ describe('without a token', () => {
     assert.equal(calls.length, 0);
   });
 
-  test('an operation that needs none answers', async (t) => {
+  test('an operation that needs no token answers without one', async (t) => {
     const { ask, calls } = await serve(t);
     assert.deepEqual((await ask('POST', '/v3/upload', { token: null, body: 'PK' })).json, { size: 2 });
     assert.equal(calls[0]?.principal.origin.kind, 'anonymous');
   });
 
-  test('the anonymous role answers what it includes, if the operator gave one', async (t) => {
+  test('the anonymous role answers what it includes, if the operator set one', async (t) => {
     const anonymous = {
       role: 'READONLY' as const,
       origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },
@@ -50,7 +50,7 @@ describe('without a token', () => {
 });
 
 describe('an invalid token', () => {
-  test('everything is 403, also what needs no token, and the handler is not asked', async (t) => {
+  test('an invalid token is 403 everywhere, also where none is needed, and the handler is not called', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [method, path] of [
       ['GET', '/v3/things/slug'],
@@ -63,7 +63,7 @@ describe('an invalid token', () => {
     assert.equal(calls.length, 0);
   });
 
-  test('a token longer than any of ours is not even looked up', async (t) => {
+  test('a token longer than any valid one is not looked up', async (t) => {
     const asked: string[] = [];
     const authenticate = (token: string): undefined => {
       asked.push(token);
@@ -82,7 +82,7 @@ describe('an invalid token', () => {
 });
 
 describe('roles', () => {
-  test('too low a one is 403 with the one that is needed', async (t) => {
+  test('a role too low for an operation is 403 with the one that is needed', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('POST', '/v3/things/slug/touch', { token: 'readonly' });
     assert.equal(answer.status, 403);
@@ -93,7 +93,7 @@ describe('roles', () => {
     });
   });
 
-  test('a refusal comes before the faults of query, path and body', async (t) => {
+  test('a refusal of the role comes before the faults of query, path and body', async (t) => {
     const { ask } = await serve(t);
     assert.equal((await ask('POST', '/v3/things', { token: 'user', body: '{' })).code, 'insufficient_role');
     assert.equal(
@@ -105,7 +105,7 @@ describe('roles', () => {
 });
 
 describe('several forms of a token', () => {
-  test('each is accepted, and the first that is not empty counts', async (t) => {
+  test('each form of a token is accepted, and the first that is not empty counts', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [headers, role] of [
       [{ [SERVICE]: 'owner' }, 'OWNER'],

@@ -28,7 +28,7 @@ const REFUSALS: [status: string, head: string][] = [
 ];
 
 describe('a body that nobody reads', () => {
-  test('a body that nobody reads is passed over, however slowly it comes, and the connection lives on', async (t) => {
+  test('an unread body is discarded, however slowly it comes, and the connection lives on', async (t) => {
     const { port } = await serve(t);
     await Promise.all(
       REFUSALS.map(async ([status, head]) => {
@@ -44,7 +44,7 @@ describe('a body that nobody reads', () => {
     );
   });
 
-  test('a body that nobody reads is dropped while the caller sends it, and neither the answer nor the connection is lost', async (t) => {
+  test('an unread body is discarded while the caller sends it, and neither the answer nor the connection is lost', async (t) => {
     const { port } = await serve(t);
     const large = 8 * 1_048_576;
     const piece = Buffer.alloc(65_536, 'x');
@@ -74,7 +74,7 @@ describe('a body that nobody reads', () => {
       }
   });
 
-  test('a body that nobody reads is no caller that went away, once he has his answer', async (t) => {
+  test('an unread body is no departure of the caller once the answer is sent', async (t) => {
     const { port, metrics } = await serve(t);
     const { socket, received } = await raw(
       t,
@@ -91,7 +91,7 @@ describe('a body that nobody reads', () => {
 describe('a request that waits to be told to go on', () => {
   const EXPECT = 'Expect: 100-continue\r\nContent-Length: 12\r\n\r\n';
 
-  test('a request that waits to be told to go on is told so when its body is read, and its connection lives on', async (t) => {
+  test('a request with Expect gets 100 when its body is read, and its connection lives on', async (t) => {
     const { port } = await serve(t);
     const { socket, received } = await raw(t, port, `POST /v3/things HTTP/1.1\r\n${OWNER}${EXPECT}`);
     await until(() => received() === 'HTTP/1.1 100 Continue\r\n\r\n');
@@ -100,7 +100,7 @@ describe('a request that waits to be told to go on', () => {
     assert.deepEqual(statusesOf(received()), ['100', '200', '200']);
   });
 
-  test('a request that is refused while it waits to be told to go on is not told to send anything', async (t) => {
+  test('a request with Expect that is refused gets no 100', async (t) => {
     const { port } = await serve(t);
     for (const [status, head] of REFUSALS) {
       if (head.startsWith('GET') || status === '413') continue;
@@ -111,7 +111,7 @@ describe('a request that waits to be told to go on', () => {
     }
   });
 
-  test('a request that waits to be told to go on behind another one waits for its turn', async (t) => {
+  test('a request with Expect behind another one waits for its turn', async (t) => {
     const { port, calls, release } = await serve(t);
     const { socket, received } = await raw(
       t,

@@ -102,7 +102,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
       );
     });
 
-  test('an upgrade is refused before it happens, with status and envelope for another method than GET', async (t) => {
+  test('an upgrade by another method than GET is refused, with status and envelope', async (t) => {
     const served = await serve(t);
     const changes = { Connection: 'Upgrade, close', 'Content-Length': '0' };
     const answer = await refusal(t, served, FEED, changes, 'POST');
@@ -111,13 +111,13 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     assert.equal(served.sockets.length, 0);
   });
 
-  test('an upgrade is refused before it happens, with status and envelope for another version, saying which one is spoken', async (t) => {
+  test('an upgrade to another version is refused with the one that is supported', async (t) => {
     const answer = await refusal(t, await serve(t), FEED, { 'Sec-WebSocket-Version': '12' });
     assert.equal(answer.headers.get('sec-websocket-version'), '13');
     assert.deepEqual(firstError(answer)?.details, { header: 'Sec-WebSocket-Version' });
   });
 
-  test('an upgrade is refused before it happens, with status and envelope when too many are open, with Retry-After, until one is closed', async (t) => {
+  test('an upgrade is refused with Retry-After when too many streams are open, until one is closed', async (t) => {
     const served = await serve(t, { webSocket: { connections: 2 } });
     const { webSocket } = await open(t, served);
     await open(t, served);
@@ -129,7 +129,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     await open(t, served);
   });
 
-  test('an upgrade is refused before it happens, with status and envelope when all places are taken, to a token or an address that has its share of them', async (t) => {
+  test('an upgrade is refused to a token or address that has its share when all places are taken', async (t) => {
     const message = 'Too many WebSockets are open, and the share of this token or address is used up.';
     for (const shares of [
       { connectionsPerIdentity: 1, connectionsPerAddress: 9 },
@@ -144,13 +144,13 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     }
   });
 
-  test('an upgrade is refused before it happens, with status and envelope beyond the rate of its token', async (t) => {
+  test('an upgrade beyond the rate of its token is refused, with status and envelope', async (t) => {
     const served = await serve(t, { requestBurst: 1, requestsPerSecond: 0.05 });
     await open(t, served);
     assert.equal((await refusal(t, served, FEED)).status, 429);
   });
 
-  test('an upgrade is refused before it happens, with status and envelope after guesses at tokens beyond their limit', async (t) => {
+  test('an upgrade is refused after failed tokens beyond their limit, with status and envelope', async (t) => {
     const served = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const guess = { 'X-Service-Auth-Token': 'guess' };
     assert.equal((await refusal(t, served, FEED, guess)).status, 403);
@@ -159,7 +159,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
 });
 
 describe('an open stream', () => {
-  test('answers on every form of its path, with every form of the token', async (t) => {
+  test('an open stream answers on every form of its path, with every form of the token', async (t) => {
     const served = await serve(t);
     for (const [path, headers] of [
       [FEED, { 'X-Service-Auth-Token': 'user' }],
@@ -176,7 +176,7 @@ describe('an open stream', () => {
     assert.match(await served.metrics.text(), /^gateway_web_sockets 4$/m);
   });
 
-  test('agrees to no subprotocol and no compression that is offered, and says whose answer it is and the time', async (t) => {
+  test('an open stream agrees to no subprotocol or compression, and carries the request id and the time', async (t) => {
     const { port, clock } = await serve(t);
     const { received, socket } = await raw(
       t,
@@ -201,7 +201,7 @@ describe('an open stream', () => {
     socket.destroy();
   });
 
-  test('ignores what the client sends, up to its limit, and answers its pings', async (t) => {
+  test('an open stream ignores what the client sends, up to its limit, and answers its pings', async (t) => {
     const served = await serve(t);
     const { webSocket, messages } = await open(t, served);
     const pong = new Promise<string>((resolve) => {
@@ -216,7 +216,7 @@ describe('an open stream', () => {
     assert.equal(messages[1], '{"more":true}');
   });
 
-  test('closes with 1009 on a larger frame, and on one in pieces', async (t) => {
+  test('an open stream closes with 1009 on a larger frame, and on one in pieces', async (t) => {
     const served = await serve(t);
     const whole = await open(t, served);
     whole.webSocket.send('x'.repeat(LIMITS.webSocket.inboundFrameBytes + 1));
@@ -230,7 +230,7 @@ describe('an open stream', () => {
     assert.equal(served.ended.size, served.sockets.length);
   });
 
-  test('pings, and ends after two pings without a pong', async (t) => {
+  test('an open stream pings, and ends after two pings without a pong', async (t) => {
     const served = await serve(t);
     const alive = await open(t, served);
     const dead = await open(t, served, FEED, { 'X-Service-Auth-Token': 'owner' }, { autoPong: false });
@@ -248,7 +248,7 @@ describe('an open stream', () => {
     await until(() => served.http.streamCount === 1);
   });
 
-  test('closes with 1013 towards a reader that is too slow, and tells the metrics', async (t) => {
+  test('an open stream closes with 1013 towards a reader that is too slow, and counts it in the metrics', async (t) => {
     const served = await serve(t);
     const { webSocket } = await open(t, served);
     webSocket.pause();
@@ -267,7 +267,7 @@ describe('an open stream', () => {
     await until(() => served.http.streamCount === 0);
   });
 
-  test('tells a reader that catches up why it was closed', async (t) => {
+  test('an open stream tells a reader that catches up why it was closed', async (t) => {
     const served = await serve(t, { webSocket: { queuedBytes: 10 } });
     const { closed } = await open(t, served);
     for (let index = 0; index < 20; index++) served.sockets[0]?.send({ text: 'x'.repeat(1_000_000) });
@@ -295,7 +295,7 @@ describe('an open stream', () => {
     assert.match(await served.metrics.text(), /^gateway_web_sockets_gave_way_total 2$/m);
   });
 
-  test('gives way to other tokens of its person when its token is beyond its share', async (t) => {
+  test('an open stream gives way to other tokens of its person when its token is beyond its share', async (t) => {
     const served = await serve(t, {
       webSocket: {
         connections: 3,
@@ -317,7 +317,7 @@ describe('an open stream', () => {
     assert.equal(other.webSocket.readyState, WebSocket.OPEN);
   });
 
-  test('closes with 1008 when its token is revoked, and others stay', async (t) => {
+  test('an open stream closes with 1008 when its token is revoked, and others stay', async (t) => {
     const served = await serve(t);
     const revoked = await open(t, served);
     const other = await open(t, served, FEED, { 'X-Service-Auth-Token': 'user' });
@@ -327,7 +327,7 @@ describe('an open stream', () => {
     await until(() => served.http.streamCount === 1);
   });
 
-  test('closes with 1011 and is logged when it fails to start', async (t) => {
+  test('an open stream closes with 1011 and is logged when it fails to start', async (t) => {
     const { stream } = await import('../../../src/platform/http/index.ts');
     const failing = stream({
       operation: 'fail',
@@ -351,7 +351,7 @@ describe('an open stream', () => {
     assert.deepEqual(await closed, { code: 1000, reason: 'done' });
   });
 
-  test('leaves no timer behind', async (t) => {
+  test('an open stream leaves no timer', async (t) => {
     const served = await serve(t);
     const before = served.clock.waiting;
     const { webSocket } = await open(t, served);

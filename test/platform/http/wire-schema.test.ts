@@ -22,7 +22,7 @@ const doorShape = shape.named(
 const DOOR = { id: 'a', openDays: 3, isLocked: false, isGlass: true, madeAtMs: 0, key: 'secret' };
 
 describe('shape.filled', () => {
-  test('gives a record the names and forms of its shape, and nothing else of it', () => {
+  test('shape.filled gives a record the names and forms of its shape, and nothing else of it', () => {
     const door = { ...DOOR, paintedAtMs: 1_000, colour: 'red', bell: 'ding', delayMs: 0 };
     assert.deepEqual(shape.filled(doorShape, door), {
       id: 'a',
@@ -38,7 +38,7 @@ describe('shape.filled', () => {
   });
 
   for (const nothing of [undefined, null])
-    test(`says null for ${nothing} where the shape has null, and leaves out what is optional`, () => {
+    test(`shape.filled gives null for ${nothing} where the shape has null, and leaves out what is optional`, () => {
       const door = { ...DOOR, paintedAtMs: nothing, colour: nothing, bell: nothing, delayMs: nothing };
       assert.deepEqual(shape.filled(doorShape, door), {
         id: 'a',

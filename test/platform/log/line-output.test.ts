@@ -14,7 +14,7 @@ import { type LogLine, temporaryFolder } from '../../support/workspace.ts';
 /** Lines of 1 KiB: several times what may wait, and more than a pipe holds. */
 const LINES = 6_000;
 
-test('a reader that hangs costs log lines and not memory, and is told of them once he reads', async (t) => {
+test('a reader that hangs costs log lines, no memory, and is told of their number once it reads', async (t) => {
   const pipe = join(temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   // Both ends: somebody has it open for reading, and does not read.
@@ -49,7 +49,7 @@ test('a reader that hangs costs log lines and not memory, and is told of them on
   closeSync(ends);
 });
 
-test('a reader that left costs log lines and not the program', async (t) => {
+test('a reader that has gone costs log lines, and does not end the program', async (t) => {
   const program = fork(join(import.meta.dirname, '../../support/children/talkative.ts'), [], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
@@ -65,7 +65,7 @@ test('a reader that left costs log lines and not the program', async (t) => {
   }
 });
 
-test('a line alone is written however long it is, and what comes before its end is left out', () => {
+test('a single line is written however long it is, and earlier dropped ones are counted', () => {
   const taken: string[] = [];
   let done = (): void => undefined;
   const stream = new Writable({

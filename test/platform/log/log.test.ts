@@ -13,7 +13,7 @@ function written(format: LogFormat, use: (log: Log) => void, level: LogLevel = '
 }
 
 describe('the service log', () => {
-  test('leaves out what is below its level', () => {
+  test('the service log leaves out what is below its level', () => {
     const text = written('json', (log) => (log.debug('a'), log.info('b'), log.warn('c')), 'warn');
     assert.deepEqual(
       text
@@ -24,7 +24,7 @@ describe('the service log', () => {
     );
   });
 
-  test('writes one JSON object per line with time, level, message and fields', () => {
+  test('the service log writes one JSON object per line with time, level, message and fields', () => {
     const text = written('json', (log) => log.info('started', { duration_ms: 5 }));
     assert.equal(text.split('\n').length, 2);
     assert.deepEqual(JSON.parse(text), {
@@ -35,12 +35,12 @@ describe('the service log', () => {
     });
   });
 
-  test('keeps a line a line whatever the text', () => {
+  test('the service log keeps an entry on one line whatever its text', () => {
     const text = written('json', (log) => log.info('a\nb', { c: '\u2028\r\n' }));
     assert.equal(text.trimEnd().split('\n').length, 1);
   });
 
-  test('puts the syslog priority before the line for the journal', () => {
+  test('the service log puts the syslog priority before the line for the journal', () => {
     const text = written('journal', (log) => {
       log.debug('a');
       log.info('a');
@@ -70,7 +70,7 @@ describe('the service log', () => {
     assert.match(text, /\n {4}caused by Error: worn out\n {4}\s*at /);
   });
 
-  test('takes one line for what the disk refuses, and one for its cause', () => {
+  test('the service log takes one line for a refusal of the disk, and one for its cause', () => {
     const refused = Object.assign(new Error('no space left, write'), { code: 'ENOSPC' });
     const text = written('text', (log) => log.warn('not stored', { error: asSystemFault(refused) }));
     assert.equal(
@@ -79,7 +79,7 @@ describe('the service log', () => {
     );
   });
 
-  test('gives a child its own fields and its parent’s', () => {
+  test('the service log gives a child its own fields and its parent’s', () => {
     const clock = new TestClock();
     const { log, lines } = recordingLog(clock);
     log.child({ component: 'http' }).child({ request_id: 'r' }).info('done');
@@ -88,7 +88,7 @@ describe('the service log', () => {
     assert.equal(lines[1]?.['component'], undefined);
   });
 
-  test('writes an error with its code and all its causes', () => {
+  test('the service log writes an error with its code and all its causes', () => {
     const { log, lines } = recordingLog(new TestClock());
     const disk = Object.assign(new Error('no space'), { code: 'ENOSPC' });
     log.error('failed', {
@@ -111,7 +111,7 @@ describe('the service log', () => {
     assert.equal(lines.length, 1);
   });
 
-  test('writes something thrown that is no error', () => {
+  test('the service log writes thrown values that are no errors', () => {
     const { log, lines } = recordingLog(new TestClock());
     log.error('failed', { error: 'plain' });
     assert.equal(lines[0]?.['error'], 'plain');

@@ -34,16 +34,16 @@ async function machine(t: { after: (end: () => unknown) => void }) {
 describe('browsing', () => {
   const options = { clock, types: TYPES, browseMs: 300, addresses: ['127.0.0.1'], signal: never };
 
-  test('finds a service once, with the address and port of its machine', async (t) => {
+  test('browsing finds a service once, with the address and port of its machine', async (t) => {
     const found = await browse({ ...options, group: await machine(t), servicesMax: 10 });
     assert.deepEqual(found, [{ type: '_shelly._tcp', name: 'plug-1', address: '10.0.0.7', port: 80 }]);
   });
 
-  test('takes no more services than it may', async (t) => {
+  test('browsing takes a bounded number of services', async (t) => {
     assert.deepEqual(await browse({ ...options, group: await machine(t), servicesMax: 0 }), []);
   });
 
-  test('browsing ends when nobody wants it any more', async (t) => {
+  test('browsing ends when it is cancelled', async (t) => {
     const leaving = new AbortController();
     const group = await machine(t);
     const browsing = browse({ ...options, browseMs: 60_000, group, servicesMax: 10, signal: leaving.signal });
@@ -70,7 +70,7 @@ describe('an answer to browsing', () => {
     ]);
   });
 
-  test('gives nothing when it is a question, of another type, or names what is no service of that type', () => {
+  test('an answer to browsing gives nothing when it is a question, of another type, or names no service of that type', () => {
     const own = pointer('_shelly._tcp', 'Plug._shelly._tcp.local');
     for (const bytes of [
       answer([own], false),

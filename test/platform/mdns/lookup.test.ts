@@ -73,7 +73,7 @@ describe('a name on the local network', () => {
     socket.close();
   });
 
-  test('a name on the local network is not read out of any bytes by accident, nor does a ring of pointers hang', () => {
+  test('a name on the local network is not read from random bytes, and a ring of pointers does not hang', () => {
     assert.equal(readAnswer(answerTo(encodeQuestion('a.local'), [1, 2, 3, 4]), 'A.local'), '1.2.3.4');
     const ring = answerTo(encodeQuestion('a.local'), [1, 2, 3, 4]);
     ring.writeUInt16BE(0xc00c, 12);

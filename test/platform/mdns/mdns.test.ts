@@ -84,7 +84,7 @@ const addressRecord = (address: string, ttl?: number): DnsRecord => addressOf(HO
 const named = (records: readonly DnsRecord[]): string[] => records.map(({ name, type }) => `${name} ${type}`);
 
 describe('multicast DNS does not', () => {
-  test('keep a name that another machine has: it takes the next one, on every network', async () => {
+  test('multicast DNS does not keep a name that another machine has: it takes the next one, on every network', async () => {
     const { net, clock, mdns, lines } = box({ addresses: ['10.0.0.1', '10.1.0.1'] });
     await new Promise((resolve) => setImmediate(resolve));
     await clock.advance(200);
@@ -101,7 +101,7 @@ describe('multicast DNS does not', () => {
     );
   });
 
-  test('take an address of its own machine, a goodbye, or what nobody else claims for a conflict', async () => {
+  test('multicast DNS does not take an address of its own machine, a goodbye, or unclaimed records for a conflict', async () => {
     const { net, clock, mdns } = box({ addresses: ['10.0.0.1', '10.1.0.1'] });
     await settle(clock);
     net.say({ isResponse: true, answers: [addressRecord('10.1.0.1'), addressRecord('10.0.0.9', 0)] });
@@ -110,7 +110,7 @@ describe('multicast DNS does not', () => {
     assert.equal(mdns.hostName, HOST);
   });
 
-  test('answer before it has the name, nor questions about others, nor what is known already', async () => {
+  test('multicast DNS does not answer before it has the name, nor questions about others, nor known answers', async () => {
     const { net, clock, said } = box();
     await new Promise((resolve) => setImmediate(resolve));
     net.say({ questions: [question(HOST, 'A')] });
@@ -123,7 +123,7 @@ describe('multicast DNS does not', () => {
     assert.deepEqual(said(), []);
   });
 
-  test('answer what is no message, is too large, or is more than the limit', async () => {
+  test('multicast DNS does not answer invalid messages, too large ones, or more than the limit', async () => {
     const limits = { packetBytes: 200, packetsPerSecond: 1, packetBurst: 20 };
     const { net, clock, said } = box({ limits });
     await settle(clock);
@@ -139,7 +139,7 @@ describe('multicast DNS does not', () => {
     assert.ok(answered > 0 && answered <= limits.packetBurst, String(answered));
   });
 
-  test('join more networks than the limit, nor end when none can be joined', async () => {
+  test('multicast DNS does not join more networks than the limit, nor end when none can be joined', async () => {
     const many = box({ addresses: ['10.0.0.1', '10.1.0.1', '10.2.0.1'], limits: { networks: 2 } });
     await settle(many.clock);
     assert.deepEqual([...new Set(many.said().map(({ from }) => from))], ['10.0.0.1', '10.1.0.1']);
@@ -149,7 +149,7 @@ describe('multicast DNS does not', () => {
     assert.ok(warnings.length >= 2, JSON.stringify(many.lines));
   });
 
-  test('hurry from name to name when all of them are taken', async () => {
+  test('multicast DNS does not rush from name to name when all of them are taken', async () => {
     const { net, clock, mdns } = box({ limits: { conflictsAtOnce: 2, conflictPauseMs: 5_000 } });
     const refuse = async (): Promise<void> => {
       await clock.advance(200);
@@ -169,7 +169,7 @@ describe('multicast DNS does not', () => {
 });
 
 describe('multicast DNS', () => {
-  test('asks three times whether somebody has the name, then says twice what there is', async () => {
+  test('multicast DNS asks three times whether somebody has the name, then announces twice', async () => {
     const { clock, said } = box();
     await settle(clock);
     const messages = said().map(({ message }) => message);
@@ -196,7 +196,7 @@ describe('multicast DNS', () => {
     ]);
   });
 
-  test('answers for its address to everybody, and not again within a second', async () => {
+  test('multicast DNS answers for its address to everybody, and not again within a second', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
@@ -211,7 +211,7 @@ describe('multicast DNS', () => {
     assert.equal(said().length, 1);
   });
 
-  test('says that it has no address of another kind', async () => {
+  test('multicast DNS says that it has no address of another kind', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
@@ -221,7 +221,7 @@ describe('multicast DNS', () => {
     assert.deepEqual(answer?.data, { nextDomain: HOST, rrtypes: ['A'] });
   });
 
-  test('answers for its services after a moment, with everything the asker needs next', async () => {
+  test('multicast DNS answers for its services after a moment, with everything the asker needs next', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
@@ -235,7 +235,7 @@ describe('multicast DNS', () => {
     assert.deepEqual(service?.data, { priority: 0, weight: 0, port: 8_080, target: HOST });
   });
 
-  test('answers an asker that is no multicast DNS alone, with its question and for a short time', async () => {
+  test('multicast DNS answers a plain DNS client alone, with its question and for a short time', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
@@ -247,7 +247,7 @@ describe('multicast DNS', () => {
     assert.deepEqual(message.answers, [{ ...addressRecord('10.0.0.1', 10), flush: false }]);
   });
 
-  test('defends its name against one that asks for it later', async () => {
+  test('multicast DNS defends its name against a later claim', async () => {
     const clock = new TestClock();
     const net = ether();
     const first = box({ net, clock });
@@ -257,7 +257,7 @@ describe('multicast DNS', () => {
     assert.deepEqual([first.mdns.hostName, second.mdns.hostName], [HOST, 'energy-gateway-2.local']);
   });
 
-  test('multicast DNS lets one of two have the name that ask for it at the same time', async () => {
+  test('multicast DNS gives a name to one of two that ask for it at the same time', async () => {
     const clock = new TestClock();
     const net = ether();
     const lesser = box({ net, clock, addresses: ['10.0.0.1'] });
@@ -267,7 +267,7 @@ describe('multicast DNS', () => {
     assert.deepEqual([greater.mdns.hostName, lesser.mdns.hostName], [HOST, 'energy-gateway-2.local']);
   });
 
-  test('asks again for its name when somebody says otherwise, and keeps it when nobody insists', async () => {
+  test('multicast DNS probes for its name again when somebody claims it, and keeps it when nobody insists', async () => {
     const { net, clock, mdns, said } = box();
     await settle(clock);
     said();
@@ -280,7 +280,7 @@ describe('multicast DNS', () => {
     );
   });
 
-  test('notices a network that comes and one that goes, and an address that changes', async () => {
+  test('multicast DNS notices added and removed networks, and a changed address', async () => {
     const { clock, addresses, said } = box();
     await settle(clock);
     said();
@@ -298,7 +298,7 @@ describe('multicast DNS', () => {
     );
   });
 
-  test('answers on an interface that was replaced by another one with the same address', async () => {
+  test('multicast DNS answers on an interface that was replaced by another one with the same address', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     net.replaceInterfaces();
@@ -312,7 +312,7 @@ describe('multicast DNS', () => {
     );
   });
 
-  test('says goodbye, and nothing more', async () => {
+  test('multicast DNS says goodbye, and nothing more', async () => {
     const { net, clock, mdns, said } = box();
     await settle(clock);
     said();

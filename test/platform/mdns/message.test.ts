@@ -55,7 +55,7 @@ describe('a message of multicast DNS', () => {
     );
   });
 
-  test('a message of multicast DNS is read when another program wrote pointers in names and in data, without records of other classes', () => {
+  test('a message of multicast DNS is read when another program wrote pointers in names and data, without records of other classes', () => {
     const name = wireName('_http', '_tcp', 'local', '');
     const header = Buffer.from('000084000000000200000000', 'hex');
     const target = Buffer.concat([wireName('box'), Buffer.of(0xc0, 12)]);
@@ -74,7 +74,7 @@ describe('a message of multicast DNS', () => {
     ]);
   });
 
-  test('carries the wish for an answer to the sender alone in the class of its question', () => {
+  test('a message of multicast DNS carries the request for a unicast answer in the class of its question', () => {
     const questions = [
       { name: 'a.local', type: 'ANY', isUnicast: true },
       { name: 'printer._ipp._tcp.local', type: 'SRV', isUnicast: false },

@@ -35,7 +35,7 @@ const canMakeInterfaces =
   spawnSync('unshare', ['-n', 'ip', 'link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'v1']).status === 0;
 
 test(
-  'an interface that comes back with the same address is known to be another one, and so is another size of the network',
+  'an interface that returns with the same address counts as another one, and so does another size of the network',
   { skip: !canMakeInterfaces && 'needs root and veth' },
   () => {
     const source = import.meta.resolve('../../../src/platform/mdns/network.ts');
@@ -63,7 +63,7 @@ test(
   },
 );
 
-test('a machine keeps its addresses when the system has no open file left to tell them', () => {
+test('a machine keeps its addresses when the system has no file handle left to read them', () => {
   const source = import.meta.resolve('../../../src/platform/mdns/network.ts');
   const program = `
     import { closeSync, openSync } from 'node:fs';

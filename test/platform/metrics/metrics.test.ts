@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 
-test('a queue tells its depth as it is when asked, its limit, and what had no place', async () => {
+test('a queue reports its present depth, its limit, and its drops', async () => {
   const metrics = createMetrics();
   const waiting: string[] = [];
   const queue = metrics.queue('letters', { limit: 2, depth: () => waiting.length });

@@ -68,7 +68,7 @@ const accepted = (properties = {}): Packet => ({
   properties,
 });
 
-test('no client makes a buffer for each number that a packet may hold', async (t) => {
+test('no client allocates a buffer for each number that a packet may hold', async (t) => {
   writeToStream.cacheNumbers = true;
   const client = await clientOf(t, (packet, { send }) => {
     if (packet.cmd === 'connect') send(accepted());
@@ -82,7 +82,7 @@ const older: [string, (line: Line) => void, number[]][] = [
   ['ends the connection without a word', ({ end }) => end(), [5, 4, 5, 4]],
 ];
 for (const [what, refuse, expected] of older)
-  test(`a broker that knows MQTT 3.1.1 alone, and ${what}, is spoken to in that`, async (t) => {
+  test(`a broker that has MQTT 3.1.1 only, and ${what}, is addressed with that`, async (t) => {
     const versions: (number | undefined)[] = [];
     const client = await clientOf(t, (packet, line) => {
       if (packet.cmd === 'publish') line.send({ cmd: 'puback', messageId: packet.messageId ?? 0 });
@@ -99,7 +99,7 @@ for (const [what, refuse, expected] of older)
     assert.deepEqual(versions, expected);
   });
 
-test('a broker that answers what MQTT 5 does not know is spoken to in MQTT 3.1.1', async (t) => {
+test('a broker whose answer does not exist in MQTT 5 is addressed with MQTT 3.1.1', async (t) => {
   let version: number | undefined;
   const client = await clientOf(t, (packet, { send, sendBytes }) => {
     if (packet.cmd === 'connect') {
@@ -119,7 +119,7 @@ test('a broker that answers what MQTT 5 does not know is spoken to in MQTT 3.1.1
   assert.equal(version, 4);
 });
 
-test('no more messages are on their way than the broker takes, in their order', async (t) => {
+test("the number of messages in flight stays within the broker's limit, in order", async (t) => {
   const arrived: string[] = [];
   let open = 0;
   let openMax = 0;
@@ -141,7 +141,7 @@ test('no more messages are on their way than the broker takes, in their order', 
 
 // Around where the length of a packet takes one more byte, and far from there.
 for (const limitBytes of [40, 128, 129, 130, 131, 5_000])
-  test(`a broker that takes ${limitBytes} bytes at once gets no more, and hears nothing of what is larger`, async (t) => {
+  test(`a broker that takes ${limitBytes} bytes at once gets no more, and nothing larger`, async (t) => {
     const sizes: number[] = [];
     const client = await clientOf(t, (packet, { send }) => {
       if (packet.cmd === 'connect') send(accepted({ maximumPacketSize: limitBytes }));
@@ -184,7 +184,7 @@ for (const [reasonCode, sentence, isOfMessage] of refusals)
     await publish(client, '2');
   });
 
-test('a line without TLS loads none of it, and no HTTP', async (t) => {
+test('a connection without TLS loads no TLS code, and no HTTP', async (t) => {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -195,7 +195,7 @@ test('a line without TLS loads none of it, and no HTTP', async (t) => {
   assert.doesNotMatch(stdout, /^NativeModule (?:tls|https?)$/m);
 });
 
-test('an attempt that is given up while it is prepared opens no connection', async (t) => {
+test('an attempt that is cancelled while it is prepared opens no connection', async (t) => {
   let opened = 0;
   const client = await clientOf(t, (packet, { send }) => {
     opened++;
@@ -232,7 +232,7 @@ test('a connection tells the broker the largest packet that it takes', async (t)
   assert.equal(told, packetMaxBytes);
 });
 
-test('a packet that begins too large ends the connection before it is gathered', async (t) => {
+test('a packet that announces too large a size ends the connection before it is buffered', async (t) => {
   const client = await clientOf(t, (packet, { send, sendBytes }) => {
     if (packet.cmd === 'connect') send(accepted());
     // A length of 250 MB, of which a byte comes.
@@ -267,7 +267,7 @@ const unasked: [name: string, bytes: Buffer][] = [
   ['acknowledgements', Buffer.from([0x40, 2, 0x7f, 0x7f])],
 ];
 for (const [name, bytes] of unasked)
-  test(`a connection ends after too many ${name} that nobody asked for`, async (t) => {
+  test(`a connection ends after too many unexpected ${name}`, async (t) => {
     const client = await clientOf(t, (packet, { send, sendBytes }) => {
       if (packet.cmd === 'connect') send(accepted());
       if (packet.cmd === 'publish') sendBytes(Buffer.concat(Array(10_000).fill(bytes)));
@@ -285,7 +285,7 @@ const unaskedOfSubscriber: [name: string, bytes: Buffer][] = [
   ['acknowledgements of subscriptions', Buffer.from([0x90, 4, 0x7f, 0x7f, 0, 0])],
 ];
 for (const [name, bytes] of unaskedOfSubscriber)
-  test(`a connection with a subscription ends after too many ${name} that nobody asked for`, async (t) => {
+  test(`a connection with a subscription ends after too many unexpected ${name}`, async (t) => {
     const client = await clientOf(
       t,
       (packet, { send, sendBytes }) => {
@@ -304,7 +304,7 @@ for (const [name, bytes] of unaskedOfSubscriber)
     );
   });
 
-test('what a broker kept for a session comes before the client has subscribed again', async (t) => {
+test('retained messages of a session arrive before the client has subscribed again', async (t) => {
   const kept = 2 * unaskedMax;
   let seen = 0;
   const { promise: arrived, resolve } = Promise.withResolvers<void>();
@@ -324,7 +324,7 @@ test('what a broker kept for a session comes before the client has subscribed ag
   await arrived;
 });
 
-test('a flood of messages leaves turns to everything else', async (t) => {
+test('a flood of messages lets other work run', async (t) => {
   const flood = 10_000;
   const seen = { handled: 0, turns: 0 };
   const client = await clientOf(
@@ -343,7 +343,7 @@ test('a flood of messages leaves turns to everything else', async (t) => {
   assert.ok(seen.turns >= flood / messagesAtOnce, `${seen.turns} turns`);
 });
 
-test('leaving ends although the broker keeps its side open', async (t) => {
+test('disconnecting ends although the broker keeps its side open', async (t) => {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.once('data', () => socket.write(generate(accepted(), { protocolVersion: 5 })));
     socket.on('error', () => undefined);

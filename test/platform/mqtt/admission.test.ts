@@ -27,7 +27,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(b.broker.sessionCount(), 2);
   });
 
-  test('takes the place of the oldest of its address that has not logged in', async (t) => {
+  test('a connection beyond the limit takes the place of the oldest of its address that has not logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectionsPerAddress: 3 } });
     const elsewhere = b.raw(OTHER);
     await login(b, {}, ONE);
@@ -40,7 +40,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(await younger.takeHex(4), CONNACK_ACCEPTED);
   });
 
-  test('takes the place of the oldest that has not logged in, from wherever', async (t) => {
+  test('a connection beyond the limit takes the place of the oldest that has not logged in, from anywhere', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 3 } });
     await login(b, {}, ONE);
     const [oldest, younger] = [b.raw('10.0.0.3'), b.raw(OTHER)];
@@ -49,7 +49,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(younger.isClosed, false);
   });
 
-  test('keeps no device out, although thousands say nothing', async (t) => {
+  test('connections that never log in, even thousands, keep no device out', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 50, connectionsPerAddress: 20 } });
     for (let index = 0; index < 3_000; index++) {
       b.raw(`10.6.${index % 3}.1`);
@@ -64,7 +64,7 @@ describe('a connection beyond the limit', () => {
 });
 
 describe('connections that come too fast', () => {
-  test('connections that come too fast from one address are refused until its rate is kept again; others come in', async (t) => {
+  test('connections that come too fast from one address are refused until its rate recovers; others come in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectsPerSecond: 2, connectBurst: 3 } });
     for (let index = 0; index < 3; index++) assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
     await b.raw(ONE).closed();

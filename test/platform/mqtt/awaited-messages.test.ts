@@ -42,7 +42,7 @@ async function interrupted(t: TestContext, session = KEPT, qos: 1 | 2 = 1) {
 
 describe('a message that is sent again', () => {
   for (const isStoredBefore of [true, false])
-    test(`a message that is sent again is taken once; stored ${isStoredBefore ? 'before' : 'after'} it came again`, async (t) => {
+    test(`a repeated message is taken once; stored ${isStoredBefore ? 'before' : 'after'} it came again`, async (t) => {
       const { b, pending, client } = await interrupted(t);
       await lose(client);
       if (isStoredBefore) pending[0]?.resolve();
@@ -62,7 +62,7 @@ describe('a message that is sent again', () => {
     });
 
   for (const qos of [1, 2] as const)
-    test(`a message that is sent again at QoS ${qos} is refused where it was sent again when it cannot be stored`, async (t) => {
+    test(`a repeated message at QoS ${qos} is refused when it cannot be stored`, async (t) => {
       const { b, pending, client } = await interrupted(t, KEPT, qos);
       await lose(client);
       const second = await login(b, KEPT);
@@ -80,7 +80,7 @@ describe('a message that is sent again', () => {
     ['the session was not kept', { flags: DUP }, { clientId: 'meter', clean: true }],
   ];
   for (const [title, again, session] of others)
-    test(`a message that is sent again is another one when ${title}`, async (t) => {
+    test(`a repeated message counts as another one when ${title}`, async (t) => {
       const { b, pending, client } = await interrupted(t, session);
       await lose(client);
       const second = await login(b, session ?? KEPT);

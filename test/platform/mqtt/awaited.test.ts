@@ -33,14 +33,14 @@ async function startClients(
 }
 
 describe('a client', () => {
-  test('a client is known to wait when it sends on only after its acknowledgement', async (t) => {
+  test('a client counts as waiting when it sends the next message only after the acknowledgement', async (t) => {
     const { exchange } = await startClients(t);
     const asked: number[] = [];
     for (let count = 0; count < 4; count++) asked.push(await exchange(1, 50));
     assert.deepEqual(asked, [0, 0, 1, 2]);
   });
 
-  test('a client does not count as waiting when it speaks every second, however late it is acknowledged', async (t) => {
+  test('a client does not count as waiting when it sends every second, however late it is acknowledged', async (t) => {
     const { state, exchange } = await startClients(t);
     for (let second = 0; second < 5; second++) {
       await exchange(1, 80, 920);
@@ -51,7 +51,7 @@ describe('a client', () => {
     assert.equal(state.asked, 2);
   });
 
-  test('a client is taken for one that waits ever more seldom after it was by chance', async (t) => {
+  test('a client that waited by chance counts as waiting ever more rarely', async (t) => {
     const { b, state, exchange } = await startClients(t, { rareSenders: 0, awaitedInRowMax: 8 });
     /** Messages that come with the acknowledgement of the one before, until one is expedited. */
     const chances = async (): Promise<number> => {
@@ -69,7 +69,7 @@ describe('a client', () => {
     assert.deepEqual(counts, [2, 4, 8, 8, 8]);
   });
 
-  test('a client is soon known again to wait when it goes on at once', async (t) => {
+  test('a client counts as waiting again when it goes on at once', async (t) => {
     const { exchange } = await startClients(t);
     const asked: number[] = [];
     // By chance, then twice as many messages, then a pause, then as at first.
@@ -78,12 +78,12 @@ describe('a client', () => {
     assert.deepEqual(asked, [0, 0, 1, 1, 1, 1, 1, 2, 3, 3, 3, 4]);
   });
 
-  test('a client does not count as waiting when it comes once a while', async (t) => {
+  test('a client does not count as waiting when it sends rarely', async (t) => {
     const { exchange } = await startClients(t);
     for (let count = 0; count < 5; count++) assert.equal(await exchange(1, 101), 0);
   });
 
-  test('a client is waited for beside others that never pause when it speaks seldom', async (t) => {
+  test('a client that sends rarely gets a quick commit beside others that never pause', async (t) => {
     const { b, state, exchange } = await startClients(t, { rareSenders: 3 });
     const { client: rare } = await login(b, { username: 'b' });
     await exchange(2, 100);
@@ -96,7 +96,7 @@ describe('a client', () => {
     }
   });
 
-  test('shares its commit with others when many speak seldom', async (t) => {
+  test('a client shares its commit with others when many send rarely', async (t) => {
     const { b, state } = await startClients(t, { rareSenders: 2 });
     const names = ['b', 'c', 'd'];
     const clients = await Promise.all(names.map((username) => login(b, { username })));
@@ -109,7 +109,7 @@ describe('a client', () => {
     assert.equal(state.asked, 2, 'those who came first');
   });
 
-  test('shares its commit with others that speak at the same moment', async (t) => {
+  test('a client shares its commit with others that send at the same moment', async (t) => {
     const { b, state } = await startClients(t, { rareSenders: 2 });
     const names = ['b', 'c', 'd'];
     const clients = await Promise.all(names.map((username) => login(b, { username })));

@@ -27,7 +27,7 @@ async function overTcp(
 }
 
 describe('the real client over TCP', () => {
-  test('the real client over TCP is turned away with the reason', async (t) => {
+  test('the real client over TCP is refused with the reason', async (t) => {
     const { dial } = await overTcp(t, { limits: { sessions: 1 } });
     await assert.rejects(dial({ password: 'wrong' }), { code: 4 });
     await assert.rejects(dial({ username: undefined, password: undefined }), { code: 5 });
@@ -36,7 +36,7 @@ describe('the real client over TCP', () => {
     await assert.rejects(dial(), { code: 3 });
   });
 
-  test('publishes at QoS 0, 1 and 2 and gets what the gateway publishes', async (t) => {
+  test('the real client over TCP publishes at QoS 0, 1 and 2 and gets what the gateway publishes', async (t) => {
     const { b, dial } = await overTcp(t);
     const client = await dial();
     await client.publishAsync('from/a/x', 'zero', { qos: 0 });
@@ -62,7 +62,7 @@ describe('the real client over TCP', () => {
     assert.deepEqual(deliveries, [['to/a/y', 'hello', 1]]);
   });
 
-  test('waits for the acknowledgement until the message is taken', async (t) => {
+  test('the real client over TCP waits for the acknowledgement until the message is taken', async (t) => {
     const resolves: (() => void)[] = [];
     const { dial } = await overTcp(t, {
       hook: { onMessage: () => new Promise<void>((resolve) => void resolves.push(resolve)) },
@@ -82,7 +82,7 @@ describe('the real client over TCP', () => {
     await Promise.all(published);
   });
 
-  test('sends 20 000 messages of 500 bytes through one connection, all taken in order', async (t) => {
+  test('the real client over TCP sends 20 000 messages of 500 bytes in one connection, all taken in order', async (t) => {
     let next = 0;
     const { dial } = await overTcp(t, {
       limits: { messagesPerSecond: 1_000_000, messageBurst: 1_000_000 },
@@ -108,7 +108,7 @@ describe('the real client over TCP', () => {
     assert.equal(next, 20_000);
   });
 
-  test('keeps its session, is taken over, and leaves its will', async (t) => {
+  test('the real client over TCP keeps its session, is taken over, and leaves its will', async (t) => {
     const { b, dial } = await overTcp(t);
     const kept: IClientOptions = { clientId: 'meter', clean: false };
     const will = { topic: 'from/a/will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
@@ -132,7 +132,7 @@ describe('the real client over TCP', () => {
     );
   });
 
-  test('speaks over an in-memory pair as well', async (t) => {
+  test('the real client works over an in-memory pair as well', async (t) => {
     const b = await startTestBroker(t);
     const client = await b.client('a');
     await client.publishAsync('from/a/x', 'one', { qos: 1 });

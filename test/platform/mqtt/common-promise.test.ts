@@ -51,7 +51,7 @@ describe('messages with one promise', () => {
 });
 
 describe('many connections', () => {
-  test('share what all may have in flight, and whoever comes alone again has it all', async (t) => {
+  test('many connections share the limit of messages in flight, and a single one has it all', async (t) => {
     const commits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     let open = 0;
     const taken: string[] = [];

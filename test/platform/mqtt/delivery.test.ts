@@ -43,7 +43,7 @@ describe('a delivery', () => {
     assert.equal(await metric(b, 'mqtt_messages_total{direction="out"}'), '3');
   });
 
-  test('[MQTT-3.3.5-1] comes once to overlapping subscriptions, at the highest QoS of them', async (t) => {
+  test('[MQTT-3.3.5-1] a delivery comes once to overlapping subscriptions, at the highest QoS of them', async (t) => {
     const b = await startTestBroker(t);
     const orders = [
       [
@@ -84,7 +84,7 @@ describe('a delivery', () => {
     assert.equal(await b.broker.publish('to/a/x', 'hi'), 0);
   });
 
-  test('changes its QoS when the same filter is subscribed again', async (t) => {
+  test('a delivery changes its QoS when the same filter is subscribed again', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     client.send(subscribeBytes(1, ['to/a/x', 1]), subscribeBytes(2, ['to/a/x', 0]));
@@ -117,7 +117,7 @@ describe('a delivery', () => {
     assert.match(await second.client.takeHex(16), /6261636b$/);
   });
 
-  test('harms nobody when its session is lost at this moment', async (t) => {
+  test('a delivery is dropped without harm when its session is lost at this moment', async (t) => {
     const b = await startTestBroker(t);
     const [lost, stays] = [await login(b), await login(b)];
     for (const { client } of [lost, stays]) {
@@ -131,7 +131,7 @@ describe('a delivery', () => {
     assert.equal(await b.broker.publish('to/a/x', 'hi'), 1);
   });
 
-  test('reaches a thousand subscribers and counts them', async (t) => {
+  test('a delivery reaches a thousand subscribers and counts them', async (t) => {
     const b = await startTestBroker(t, { limits: { sessionsPerIdentity: 1_000 } });
     const clients = await Promise.all(Array.from({ length: 1_000 }, () => login(b)));
     for (const [index, { client }] of clients.entries())
@@ -228,7 +228,7 @@ describe('a subscription', () => {
 });
 
 describe('a client that does not do its part', () => {
-  test('a client that does not do its part is cut off when it does not read what it subscribed to; others get theirs', async (t) => {
+  test('a subscriber that does not read is disconnected, and others get their messages', async (t) => {
     const b = await startTestBroker(t, { limits: { outboundQueuedBytes: 300_000 } });
     const [slow, quick] = [await login(b), await login(b)];
     for (const { client } of [slow, quick]) {
@@ -252,7 +252,7 @@ describe('a client that does not do its part', () => {
     );
   });
 
-  test('a client that does not do its part is cut off when it leaves deliveries unacknowledged', async (t) => {
+  test('a subscriber that leaves deliveries unacknowledged is disconnected', async (t) => {
     const b = await startTestBroker(t, { limits: { unacknowledgedDeliveries: 5 } });
     const [silent, right] = [await login(b), await login(b)];
     for (const { client } of [silent, right]) {
@@ -270,7 +270,7 @@ describe('a client that does not do its part', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="unacknowledged_deliveries"}'), '1');
   });
 
-  test('a client that does not do its part is seen in the counts of bytes, as everybody', async (t) => {
+  test('a subscriber that does not read is counted in bytes like any other', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     const message = publishBytes('from/a/x', 'y');

@@ -33,7 +33,7 @@ const senders = (b: TestBroker): string => b.messages.map(({ session }) => sessi
 describe('a message', () => {
   const RATE = { messagesPerSecond: 10, messageBurst: 10, sliceWorkMs: 1e9, turnWorkMs: 1e9 };
 
-  test('counts as several when it takes long: its sender is slowed down, the message stays', async (t) => {
+  test('a message that takes long counts as several: its sender is slowed down, the message stays', async (t) => {
     const b = await workingBroker(t, { ...RATE, countedWorkMs: 2 });
     const { client } = await login(b);
     client.send(message('a', 40), message('a', 0));
@@ -47,7 +47,7 @@ describe('a message', () => {
     assert.equal((await client.takeHex(8)).length, 16);
   });
 
-  test('counts as several when it is large', async (t) => {
+  test('a large message counts as several', async (t) => {
     const b = await workingBroker(t, { ...RATE, countedBytes: 100 });
     const { client } = await login(b);
     client.send(message('a', '0'.repeat(2_000)), message('a', 0));
@@ -57,7 +57,7 @@ describe('a message', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('counts as one when it is small and quick', async (t) => {
+  test('a small and quick message counts as one', async (t) => {
     const b = await workingBroker(t, { ...RATE, countedBytes: 100, countedWorkMs: 2 });
     const { client } = await login(b);
     client.send(...repeated(10, message('a', 1.9)));
@@ -68,7 +68,7 @@ describe('a message', () => {
 });
 
 describe('the work', () => {
-  test('waits for the others once its identity has had its slice', async (t) => {
+  test('the work of an identity waits for the others once it has had its slice', async (t) => {
     const b = await workingBroker(t, { sliceWorkMs: 2, turnWorkMs: 10 });
     const [costly, second, quick] = [
       await login(b),
@@ -85,7 +85,7 @@ describe('the work', () => {
     await costly.client.take(24);
   });
 
-  test('the work ends with the turn for all identities together; each that waits gets its slice in order', async (t) => {
+  test('the work of all identities ends with the turn; each that waits gets its slice in order', async (t) => {
     const b = await workingBroker(t, { sliceWorkMs: 5, turnWorkMs: 10 });
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const clients = await Promise.all(names.map((username) => login(b, { username })));
@@ -104,7 +104,7 @@ describe('the work', () => {
     for (const from of [2, 8]) assert.equal(new Set(order.slice(from, from + 6)).size, 6, order);
   });
 
-  test('the work is forgotten with its connection while it waits', async (t) => {
+  test('waiting work is dropped with its connection', async (t) => {
     const b = await workingBroker(t, { sliceWorkMs: 2, turnWorkMs: 10 });
     const { client } = await login(b);
     client.send(...repeated(50, message('a', 3)));

@@ -230,7 +230,7 @@ describe('the guard, of packets that are refused but not forbidden', () => {
     ['shared subscriptions of MQTT 5', '$share/g/to/a/x'],
   ];
   for (const [title, filter] of refused)
-    test(`[MQTT-3.9.3-2] answers SUBACK 0x80 to that filter alone: ${title}`, async (t) => {
+    test(`[MQTT-3.9.3-2] the guard answers SUBACK 0x80 to the refused filter alone: ${title}`, async (t) => {
       const { raw, broker } = await startTestBroker(t);
       const client = raw();
       client.send(connectBytes(), subscribeBytes(7, ['to/a/x', 1], [filter, 0], ['to/a/y', 2]));
@@ -240,7 +240,7 @@ describe('the guard, of packets that are refused but not forbidden', () => {
     });
 
   for (const topic of ['from/b/x', 'to/a/x', '$SYS/broker/connection/house/state', 'tele/plug/LWT'])
-    test(`acknowledges and drops a message on ${topic}, and takes the next one`, async (t) => {
+    test(`the guard acknowledges and drops a message on ${topic}, and takes the next one`, async (t) => {
       const refusals: unknown[] = [];
       const b = await startTestBroker(t, { hook: { onRefused: (refusal) => void refusals.push(refusal) } });
       const client = b.raw('10.0.0.9');
@@ -264,7 +264,7 @@ describe('the guard, of packets that are refused but not forbidden', () => {
     ['of 257 bytes', `from/a/${'x'.repeat(250)}`],
     ['of eleven levels', 'from/a/3/4/5/6/7/8/9/10/11'],
   ] as const)
-    test(`closes the connection for a topic ${title}`, async (t) => {
+    test(`the guard closes the connection for a topic ${title}`, async (t) => {
       const { raw, messages } = await startTestBroker(t);
       const client = raw();
       client.send(connectBytes(), publishBytes(topic, 'y'));
@@ -272,7 +272,7 @@ describe('the guard, of packets that are refused but not forbidden', () => {
       assert.deepEqual(messages, []);
     });
 
-  test('closes the connection for a payload of one byte over the limit, not for one at it', async (t) => {
+  test('the guard closes the connection for a payload of one byte over the limit, not for one at it', async (t) => {
     const { raw, messages } = await startTestBroker(t);
     const client = raw();
     client.send(connectBytes(), publishBytes('from/a/x', Buffer.alloc(262_144), { qos: 1 }));
@@ -333,7 +333,7 @@ describe('the guard, of packets that look odd but are right', () => {
     ],
   ];
   for (const [statement, title, bytes, answer] of right)
-    test(`[${statement}] answers ${answer}: ${title}`, async (t) => {
+    test(`[${statement}] the guard answers ${answer}: ${title}`, async (t) => {
       const { raw } = await startTestBroker(t);
       const client = raw();
       client.send(connectBytes());
@@ -342,7 +342,7 @@ describe('the guard, of packets that look odd but are right', () => {
       assert.equal(await client.takeHex(answer.length / 2), answer);
     });
 
-  test('tolerates MQTT 3.1 under its own name', async (t) => {
+  test('the guard tolerates MQTT 3.1 under its own name', async (t) => {
     const { raw } = await startTestBroker(t);
     const client = raw();
     client.send(connectBytes({ name: 'MQIsdp', level: 3 }));

@@ -61,7 +61,7 @@ const frames = array(
 );
 
 describe('the frame reader', () => {
-  test('finds the same frames however the bytes are split', () => {
+  test('the frame reader finds the same frames however the bytes are split', () => {
     check(
       property(frames, array(nat(70_000), { maxLength: 40 }), (parts, places) => {
         const bytes = Buffer.concat(parts.map(({ firstByte, body }) => packet(firstByte, body)));
@@ -76,7 +76,7 @@ describe('the frame reader', () => {
     );
   });
 
-  test('finds the same frames when it is held after every one of them', () => {
+  test('the frame reader finds the same frames when it is paused after each of them', () => {
     check(
       property(frames, array(nat(70_000), { maxLength: 40 }), (parts, places) => {
         const bytes = Buffer.concat(parts.map(({ firstByte, body }) => packet(firstByte, body)));
@@ -93,7 +93,7 @@ describe('the frame reader', () => {
     );
   });
 
-  test('hands out nothing after a stop within a chunk', () => {
+  test('the frame reader gives nothing after a stop within a chunk', () => {
     const { reader, frames: found } = reading((stopped) => stopped.stop());
     reader.push(Buffer.concat([packet(0xc0), packet(0xc0)]));
     reader.push(packet(0xc0));
@@ -101,7 +101,7 @@ describe('the frame reader', () => {
     assert.deepEqual(found, ['192:']);
   });
 
-  test('hands out a packet within one chunk without copying it', () => {
+  test('the frame reader gives a packet within one chunk without copying it', () => {
     const chunk = packet(0x30, [1, 2, 3]);
     let seen: Buffer | undefined;
     const reader = new FrameReader({
@@ -114,7 +114,7 @@ describe('the frame reader', () => {
   });
 
   for (const splitAt of [1, 2, 3, 4])
-    test(`refuses an announced size before any of the body, header split after ${splitAt} bytes`, () => {
+    test(`the frame reader refuses an announced size before any of the body, header split after ${splitAt} bytes`, () => {
       const { reader, violations, frames: found } = reading(undefined, 1_000);
       const bytes = Buffer.from([0x30, 0x80, 0x80, 0x01, 0, 0, 0]);
       reader.push(bytes.subarray(0, splitAt));
@@ -123,7 +123,7 @@ describe('the frame reader', () => {
       assert.deepEqual(found, []);
     });
 
-  test('keeps no more than twice what arrived of an announced megabyte', () => {
+  test('the frame reader keeps no more than twice what arrived of an announced megabyte', () => {
     const { reader } = reading();
     const before = process.memoryUsage().arrayBuffers;
     reader.push(Buffer.from([0x30, 0x80, 0x80, 0x40]));
@@ -132,7 +132,7 @@ describe('the frame reader', () => {
     assert.equal(reader.isMidFrame, true);
   });
 
-  test('takes 256 KiB byte by byte into a buffer that doubles', (t) => {
+  test('the frame reader takes 256 KiB byte by byte into a buffer that doubles', (t) => {
     const { reader, frames: found } = reading();
     const bytes = packet(0x30, Buffer.alloc(262_144));
     const chunks = [...bytes].map((byte) => Buffer.from([byte]));

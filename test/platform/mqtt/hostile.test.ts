@@ -142,7 +142,7 @@ describe('the broker under attack', () => {
     );
   });
 
-  test('holds little while 500 connections announce the largest packet and send a byte a time', async (t) => {
+  test('the broker under attack uses little memory while 500 connections announce the largest packet and send a byte at a time', async (t) => {
     const { raw, broker } = await startTestBroker(t, {
       limits: { sessionsPerIdentity: 1_000 },
     });

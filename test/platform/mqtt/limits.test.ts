@@ -57,7 +57,7 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
 
 describe('the limit', () => {
   for (const [limit, [file, title]] of Object.entries(REACHED_BY))
-    test(`${limit} is reached by a test`, () => {
+    test(`the limit ${limit} is reached by a test`, () => {
       const text = readFileSync(join(import.meta.dirname, `${file}.test.ts`), 'utf8');
       assert.ok(text.includes(title), `${file}.test.ts has a test "${title}"`);
     });
@@ -78,7 +78,7 @@ describe('a packet', () => {
     ['SUBSCRIBE', 0x82, LIMITS.mqtt.requestPacketBytes],
     ['UNSUBSCRIBE', 0xa2, LIMITS.mqtt.requestPacketBytes],
   ] as const)
-    test(`${what} that announces more than the largest is refused before its body comes`, async (t) => {
+    test(`a packet of ${what} that announces more than the largest is refused before its body comes`, async (t) => {
       const b = await startTestBroker(t);
       const connected = what !== 'CONNECT';
       const client = connected ? (await login(b)).client : b.raw();
@@ -87,7 +87,7 @@ describe('a packet', () => {
       assert.equal(await metric(b, 'mqtt_closes_total{reason="packet_too_large"}'), '1');
     });
 
-  test('CONNECT as large as the largest is read', async (t) => {
+  test('a CONNECT as large as the limit is read', async (t) => {
     const b = await startTestBroker(t);
     const will = { topic: 'from/a/x', payload: 'w'.repeat(LIMITS.mqtt.connectPacketBytes - 40) };
     const client = b.raw();

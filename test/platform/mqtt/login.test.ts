@@ -21,7 +21,7 @@ import {
 import { streamPair } from '../../support/stream-pair.ts';
 
 describe('a login', () => {
-  test('a login gets CONNACK 4 and the end with a wrong password', async (t) => {
+  test('a login with a wrong password gets CONNACK 4 and is closed', async (t) => {
     const b = await startTestBroker(t);
     const { client, connack } = await login(b, { password: 'wrong' });
     assert.equal(connack, '20020004');
@@ -30,7 +30,7 @@ describe('a login', () => {
     assert.equal(await metric(b, 'mqtt_connects_total{result="bad_credentials"}'), '1');
   });
 
-  test('a login without user name gets CONNACK 5 and the end', async (t) => {
+  test('a login without user name gets CONNACK 5 and is closed', async (t) => {
     const b = await startTestBroker(t);
     const client = b.raw();
     client.send(packet(0x10, text('MQTT'), [4, 2, 0, 60], text('')));
@@ -48,7 +48,7 @@ describe('a login', () => {
     assert.equal(b.lines.filter(({ level }) => level === 'error').length, 1);
   });
 
-  test('a login does nothing with what follows CONNECT until it is accepted, and nothing at all when refused', async (t) => {
+  test('a login handles nothing behind CONNECT until it is accepted, and nothing at all when refused', async (t) => {
     let decide: (answer: MqttIdentity | 'bad_credentials') => void = () => undefined;
     const b = await startTestBroker(t, {
       hook: { authenticate: () => new Promise((resolve) => (decide = resolve)) },
@@ -104,7 +104,7 @@ describe('a login', () => {
     assert.equal(await client.takeHex(4), '20020004');
   });
 
-  test('must begin within the limit: a silent connection is closed', async (t) => {
+  test('a login must begin within the limit: a silent connection is closed', async (t) => {
     const b = await startTestBroker(t, { limits: { connectTimeoutMs: 10_000 } });
     const silent = b.raw();
     const slow = b.raw();
@@ -134,7 +134,7 @@ describe('a login', () => {
 });
 
 describe('the number of sessions', () => {
-  test('the number of sessions is limited for one identity: the one that was silent the longest gives way to the next', async (t) => {
+  test('the sessions of one identity are bounded: the longest silent one gives way to the next', async (t) => {
     const b = await startTestBroker(t);
     const clients: RawClient[] = [];
     for (let count = 0; count < 8; count++) {
@@ -157,7 +157,7 @@ describe('the number of sessions', () => {
     assert.equal(line?.identity, 'a');
   });
 
-  test('leaves room for a device of one identity that starts again and again without a word', async (t) => {
+  test('the sessions of one identity leave room for a device that restarts again and again', async (t) => {
     const b = await startTestBroker(t);
     for (let start = 0; start < 30; start++)
       assert.equal((await login(b, {})).connack, CONNACK_ACCEPTED, `start ${start}`);
@@ -202,7 +202,7 @@ describe('a client id', () => {
     assert.deepEqual([b.broker.sessionCount('a'), b.broker.sessionCount('b')], [1, 1]);
   });
 
-  test('[MQTT-3.1.4-2] used again by its identity takes the session over, even at the limit', async (t) => {
+  test('[MQTT-3.1.4-2] a client id used again by its identity takes the session over, even at the limit', async (t) => {
     const b = await startTestBroker(t, { limits: { sessionsPerIdentity: 1 } });
     const first = await login(b, { clientId: 'meter' });
     const second = await login(b, { clientId: 'meter' });
@@ -217,7 +217,7 @@ describe('a client id', () => {
     assert.equal(await second.client.takeHex(4), '40020001');
   });
 
-  test('taken over twenty times at once leaves one session and closes each of the others once', async (t) => {
+  test('a client id taken over twenty times at once leaves one session and closes each of the others once', async (t) => {
     const b = await startTestBroker(t);
     const clients = Array.from({ length: 20 }, () => b.raw());
     for (const client of clients) client.send(connectBytes({ clientId: 'meter', clean: false }));
@@ -231,7 +231,7 @@ describe('a client id', () => {
     assert.deepEqual(closedIds, openIds.slice(0, -1));
   });
 
-  test('[MQTT-3.1.3-6] left empty is made by the broker, each its own', async (t) => {
+  test('[MQTT-3.1.3-6] an empty client id is replaced by the broker, a new one each time', async (t) => {
     const b = await startTestBroker(t);
     await login(b, {});
     await login(b, {});
@@ -253,7 +253,7 @@ describe('a client id', () => {
 });
 
 describe('keep-alive', () => {
-  test('[MQTT-3.1.2-24] ends a session that is silent for one and a half periods', async (t) => {
+  test('[MQTT-3.1.2-24] keep-alive ends a session that is silent for one and a half periods', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { keepAliveS: 10 });
     await b.clock.advance(14_999);
@@ -268,7 +268,7 @@ describe('keep-alive', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="keepalive"}'), '1');
   });
 
-  test('waits, after the gateway stood still, until what has come meanwhile is read', async (t) => {
+  test('keep-alive waits after a standstill of the gateway until what has come meanwhile is read', async (t) => {
     const b = await startTestBroker(t);
     const [alive, gone] = [
       (await login(b, { keepAliveS: 10 })).client,
@@ -284,7 +284,7 @@ describe('keep-alive', () => {
     assert.equal(alive.isClosed, false);
   });
 
-  test('counts whole packets, not bytes that dribble in', async (t) => {
+  test('keep-alive counts whole packets, not single bytes', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { keepAliveS: 10 });
     client.send([0x30, 0x80]);
@@ -306,7 +306,7 @@ describe('keep-alive', () => {
     await client.closed();
   });
 
-  test('forgives the silence while the broker does not read', async (t) => {
+  test('keep-alive ignores silence while the broker does not read', async (t) => {
     let take: () => void = () => undefined;
     const b = await startTestBroker(t, {
       limits: { inFlightMessages: 1 },

@@ -69,7 +69,7 @@ describe('an acknowledgement', () => {
     ['PUBACK', one('x'), '40020001'],
     ['PUBREC', two('x'), '50020001'],
   ] as const)
-    test(`${title} waits for the promise of the hook`, async (t) => {
+    test(`an acknowledgement of ${title} waits for the promise of the hook`, async (t) => {
       const { b, pending } = await waitingBroker(t);
       const { client } = await login(b);
       client.send(packet);
@@ -90,7 +90,7 @@ describe('an acknowledgement', () => {
     assert.equal(await metric(b, 'mqtt_messages_dropped_total{reason="not_taken"}'), '1');
   });
 
-  test('pending does not stop what follows: messages, requests and pings', async (t) => {
+  test('a pending acknowledgement does not delay later messages, requests and pings', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     client.send(one('1', 1), one('2', 2), two('3', 3), publishBytes('from/a/x', '0'));
@@ -104,7 +104,7 @@ describe('an acknowledgement', () => {
     assert.equal(await client.takeHex(12), '400200014002000250020003');
   });
 
-  test('leaves in one write for a group that is taken together', async (t) => {
+  test('acknowledgements of a group leave in one write', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     for (let packetId = 1; packetId <= 50; packetId++) client.send(one('x', packetId));
@@ -131,7 +131,7 @@ describe('an acknowledgement', () => {
 });
 
 describe('the window of one connection', () => {
-  test('stops the reading at its number of messages and goes on at half of it', async (t) => {
+  test('the window of one connection pauses reading at its number of messages and resumes at half of it', async (t) => {
     const { b, pending } = await waitingBroker(t, { limits: { inFlightMessages: 10 } });
     const { client } = await login(b);
     for (let packetId = 1; packetId <= 30; packetId++) client.send(one('x', packetId));
@@ -150,7 +150,7 @@ describe('the window of one connection', () => {
     assert.equal(await client.takeHex(120).then((hex) => hex.length), 240);
   });
 
-  test('stops the reading at its number of bytes', async (t) => {
+  test('the window of one connection pauses reading at its number of bytes', async (t) => {
     const { b, pending } = await waitingBroker(t, { limits: { inFlightBytes: 10_000 } });
     const { client } = await login(b);
     for (let packetId = 1; packetId <= 30; packetId++) client.send(one('x'.repeat(1_000), packetId));
@@ -158,7 +158,7 @@ describe('the window of one connection', () => {
     assert.equal(pending.length, 10);
   });
 
-  test('the window of one connection does not hold the other connections', async (t) => {
+  test('the window of one connection does not pause other connections', async (t) => {
     const { b, pending } = await waitingBroker(t, { limits: { inFlightMessages: 1 } });
     const [first, second] = [await login(b), await login(b)];
     first.client.send(one('x'));
@@ -169,7 +169,7 @@ describe('the window of one connection', () => {
 });
 
 describe('a QoS 2 message', () => {
-  test('[MQTT-4.3.3-2] sent again before PUBREL is handed over once and answered again', async (t) => {
+  test('[MQTT-4.3.3-2] a QoS 2 message sent again before PUBREL is taken once and answered again', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     client.send(two('x', 5), two('x', 5, 8), two('x', 5, 8));
@@ -182,7 +182,7 @@ describe('a QoS 2 message', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('sent again while the first is pending is not acknowledged before that one is taken', async (t) => {
+  test('a QoS 2 message sent again while the first is pending is not acknowledged before that one is taken', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     client.send(two('x', 5), two('x', 5, 8));
@@ -193,7 +193,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await client.takeHex(4), '50020005');
   });
 
-  test('a QoS 2 message is handed over anew when it is sent again after it was not taken', async (t) => {
+  test('a QoS 2 message sent again after it was not taken is taken anew', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('x', 5));
@@ -253,7 +253,7 @@ describe('a QoS 2 message', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('released before PUBREC breaks the rules', async (t) => {
+  test('a QoS 2 message released before PUBREC breaks the protocol', async (t) => {
     const { b } = await waitingBroker(t);
     const { client } = await login(b);
     client.send(two('x', 5), pubrelBytes(5));
@@ -261,7 +261,7 @@ describe('a QoS 2 message', () => {
     assert.equal(client.received.length, 0);
   });
 
-  test('left unreleased too often closes the connection', async (t) => {
+  test('QoS 2 messages left unreleased too often close the connection', async (t) => {
     const b = await startTestBroker(t, { limits: { inFlightMessages: 3 } });
     const { client } = await login(b);
     for (let packetId = 1; packetId <= 4; packetId++) client.send(two('x', packetId));
@@ -321,7 +321,7 @@ describe('the rate of one identity', () => {
     assert.equal(b.messages.filter(({ session }) => session.identity.key === 'b').length, 20);
   });
 
-  test('grows with the devices that speak through it', async (t) => {
+  test('the rate of one identity grows with the devices that send through it', async (t) => {
     let devices = 3;
     const identity = { key: 'a', devices: () => devices };
     const b = await startTestBroker(t, { limits, hook: { authenticate: () => Promise.resolve(identity) } });
@@ -336,7 +336,7 @@ describe('the rate of one identity', () => {
     assert.equal(b.messages.length, 70);
   });
 
-  test('the rate of one identity is not fresh again after a reconnect', async (t) => {
+  test('the rate of one identity is not reset by a reconnect', async (t) => {
     const b = await startTestBroker(t, { limits });
     for (let attempt = 0; attempt < 3; attempt++) {
       const { client } = await login(b);
@@ -350,7 +350,7 @@ describe('the rate of one identity', () => {
 });
 
 describe('a message', () => {
-  test('reaches the hook only: no other client, not even the sender, and nothing is retained', async (t) => {
+  test('a message reaches the hook only: no other client, not even the sender, and nothing is retained', async (t) => {
     const b = await startTestBroker(t, {
       hook: { mayPublish: () => true, maySubscribe: () => true },
     });
@@ -366,7 +366,7 @@ describe('a message', () => {
     for (const { client } of [sender, listener, late]) assert.equal(client.received.length, 0);
   });
 
-  test('carries its bytes, DUP and the time it arrived', async (t) => {
+  test('a message carries its bytes, DUP and the time it arrived', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b);
     const atMs = b.clock.wallMs();
@@ -391,7 +391,7 @@ describe('a message', () => {
   });
 });
 
-test('a connection that is being refused hands nothing over of what it still sends', async (t) => {
+test('a refused connection delivers nothing of what it still sends', async (t) => {
   const b = await startTestBroker(t);
   const client = b.raw();
   client.send(connectBytes(), publishBytes('from/a/+', 'bad'), publishBytes('from/a/x', 'after'));

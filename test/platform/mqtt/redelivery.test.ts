@@ -24,7 +24,7 @@ async function lose(client: RawClient): Promise<void> {
 const idOf = (delivery: Buffer): Buffer => delivery.subarray(10, 12);
 
 describe('an unacknowledged delivery', () => {
-  test('[MQTT-4.4.0-1] goes out again after CONNACK, in order, with DUP and its packet identifier', async (t) => {
+  test('[MQTT-4.4.0-1] an unacknowledged delivery goes out again after CONNACK, in order, with DUP and its packet identifier', async (t) => {
     const b = await startTestBroker(t);
     const first = await subscribed(b);
     const sent: Buffer[] = [];
@@ -51,7 +51,7 @@ describe('an unacknowledged delivery', () => {
     assert.equal(third.client.received.length, 0, 'acknowledged the second time');
   });
 
-  test('[MQTT-4.8.0-1] costs the connection when it is answered as one of QoS 2, and goes out again', async (t) => {
+  test('[MQTT-4.8.0-1] a delivery acknowledged as one of QoS 2 closes the connection, and goes out again', async (t) => {
     const b = await startTestBroker(t);
     let client = await subscribed(b);
     await b.broker.publish('to/a/x', 'd1');

@@ -28,7 +28,7 @@ describe('a new subscription', () => {
     assert.deepEqual(await subscribe(b, 'to/a/#'), []);
   });
 
-  test('[MQTT-3.3.1-6] gets the newest message of each topic that matches, marked as retained', async (t) => {
+  test('[MQTT-3.3.1-6] a new subscription gets the newest message of each matching topic, marked as retained', async (t) => {
     const b = await startTestBroker(t);
     b.broker.retained.set('to/a/x', Buffer.from('old'));
     b.broker.retained.set('to/a/x', Buffer.from('new'));
@@ -37,7 +37,7 @@ describe('a new subscription', () => {
     assert.deepEqual(await subscribe(b, 'to/a/+', 'to/a/y/#'), ['to/a/x new!0', 'to/a/y/z deep!0']);
   });
 
-  test('[MQTT-3.3.1-9] gets messages that come later without the mark', async (t) => {
+  test('[MQTT-3.3.1-9] a new subscription gets later messages without the mark', async (t) => {
     const b = await startTestBroker(t);
     const messages = await subscribe(b, 'to/a/x');
     b.broker.retained.set('to/a/x', Buffer.from('on'));
@@ -46,7 +46,7 @@ describe('a new subscription', () => {
     assert.deepEqual(messages, ['to/a/x on1']);
   });
 
-  test('[MQTT-3.3.1-10] gets nothing of a topic after an empty message, nor after it was forgotten', async (t) => {
+  test('[MQTT-3.3.1-10] a new subscription gets nothing of a topic after an empty message, nor after it was removed', async (t) => {
     const b = await startTestBroker(t);
     for (const topic of ['to/a/x', 'to/a/y', 'to/a/z']) b.broker.retained.set(topic, Buffer.from('on'));
     b.broker.retained.set('to/a/x', Buffer.alloc(0));

@@ -7,7 +7,7 @@ import { Router } from '../../../src/platform/mqtt/router.ts';
 
 const DAY_MS = 86_400_000;
 
-test('the broker library finds all that it asks for in a hundred days', async (t) => {
+test('the broker library finds its methods in a hundred days', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'] });
   const errors: unknown[] = [];
   const router = await Router.create(new RetainedMessages(LIMITS.mqtt), (error) => errors.push(error));

@@ -7,7 +7,7 @@ import { connectBytes, publishBytes, subscribeBytes } from '../../support/mqtt-b
 const message = (packetId: number): Buffer => publishBytes('from/a/x', `${packetId}`, { qos: 1, packetId });
 
 describe('the stop of the broker', () => {
-  test('sends no acknowledgement of what is still pending at its limit', async (t) => {
+  test('the stop of the broker acknowledges nothing that is still pending at its limit', async (t) => {
     const b = await startTestBroker(t, {
       limits: { stopTimeoutMs: 3_000 },
       hook: { onMessage: () => new Promise(() => undefined) },
@@ -24,7 +24,7 @@ describe('the stop of the broker', () => {
     assert.equal(client.received.length, 0);
   });
 
-  test('takes nothing more, waits for what is pending and acknowledges it', async (t) => {
+  test('the stop of the broker takes nothing more, waits for what is pending and acknowledges it', async (t) => {
     const resolves: (() => void)[] = [];
     const b = await startTestBroker(t, {
       hook: { onMessage: () => new Promise((resolve) => void resolves.push(resolve)) },
@@ -67,7 +67,7 @@ describe('the stop of the broker', () => {
     assert.equal(b.clock.waiting, 0);
   });
 
-  test('closes the listener', async (t) => {
+  test('the stop of the broker closes the listener', async (t) => {
     const b = await startTestBroker(t);
     const { port } = await b.broker.start();
     const client = new RawClient(connect(port, '127.0.0.1'));
@@ -101,7 +101,7 @@ describe('the stop of the broker', () => {
 });
 
 describe('the start of the broker', () => {
-  test('fails when the port is taken', async (t) => {
+  test('the start of the broker fails when the port is taken', async (t) => {
     const first = await startTestBroker(t);
     const { port } = await first.broker.start();
     const second = await startTestBroker(t, { port });

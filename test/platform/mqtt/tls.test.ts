@@ -188,7 +188,7 @@ describe('a client is not let in', () => {
 });
 
 describe('a device with its certificate', () => {
-  test('speaks MQTT over TLS as its identity, and user name and password do not matter', async (t) => {
+  test('a device with its certificate has its identity over TLS, whatever user name and password', async (t) => {
     const { b, dial, issued, asked } = await startSecure(t);
     for (const options of [{}, { username: 'b', password: 'wrong' }]) {
       const client = await dial(issued, { clientId: `c${asked.length}`, ...options });
@@ -231,7 +231,7 @@ describe('a device with its certificate', () => {
     await assert.rejects(dial(issued), { code: 5 });
   });
 
-  test('shows its certificate all the same when it resumes its TLS session', async (t) => {
+  test('a device with its certificate is known also when it resumes its TLS session', async (t) => {
     const { b, port, issued, tls, valid, asked } = await startSecure(t);
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
       const options = { ca: tls.caPem, cert: issued.certificatePem, key: issued.privateKeyPem, maxVersion };
@@ -256,7 +256,7 @@ describe('a device with its certificate', () => {
     assert.ok(b.opened.length >= 2);
   });
 
-  test('connects whatever the clock of the gateway says', async (t) => {
+  test('a device with its certificate connects whatever the clock of the gateway says', async (t) => {
     // Ours are valid from 2020 on, so a fixed one that is not yet valid stands for a gateway in 1970.
     const { dial, folder, valid } = await startSecure(t);
     const authority = readKeyFile(join(folder, 'authority.pem'));
@@ -276,7 +276,7 @@ describe('a device with its certificate', () => {
 });
 
 describe('the listener', () => {
-  test('takes another certificate at once, and open connections live on', async (t) => {
+  test('the listener takes another certificate at once, and open connections live on', async (t) => {
     const { b, dial, issued, tls } = await startSecure(t);
     const before = await dial(issued, { clientId: 'before' });
     const renewed = await newAuthority(t);
@@ -305,7 +305,7 @@ describe('the listener', () => {
     assert.equal(await metric(b, 'mqtt_connects_total{result="address_connections"}'), '1');
   });
 
-  test('begins no handshake of an address from which too many come', async (t) => {
+  test('the listener begins no handshake of an address with too many', async (t) => {
     const { b, port, issued, dial } = await startSecure(t, {
       limits: { connectsPerSecond: 1, connectBurst: 1 },
     });
@@ -334,7 +334,7 @@ describe('the listener', () => {
     assert.equal(b.closed.length, 1);
   });
 
-  test('rejects the start when it cannot be opened', async (t) => {
+  test('the listener rejects the start when it cannot be opened', async (t) => {
     const { port, tls } = await startSecure(t);
     const second = await startTestBroker(t, {
       tls: { host: '127.0.0.1', port, secureContext: tls.deviceContext() },

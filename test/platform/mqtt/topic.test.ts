@@ -41,12 +41,12 @@ const rows: [filter: string, topic: string, isMatch: boolean, statement: string]
 
 describe('a topic filter', () => {
   for (const [filter, topic, isMatch, statement] of rows)
-    test(`[${statement}] ${filter} ${isMatch ? 'matches' : 'does not match'} ${topic}`, () => {
+    test(`[${statement}] the filter ${filter} ${isMatch ? 'matches' : 'does not match'} ${topic}`, () => {
       assert.equal(topicMatches(filter, topic), isMatch);
       assert.equal(matchesByDefinition(filter, topic), isMatch);
     });
 
-  test('matches as the definition says, for any levels', () => {
+  test('a topic filter matches as the definition says, for any levels', () => {
     const levels = array(constantFrom('', 'a', 'b', 'ab', '+', '#', '$', '$a'), {
       minLength: 1,
       maxLength: 5,

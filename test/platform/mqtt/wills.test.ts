@@ -5,7 +5,7 @@ import { login, type RawClient, startTestBroker, type TestBroker, turns } from '
 describe('a will', () => {
   const will = { topic: 'from/a/will', payload: 'gone', qos: 1 };
 
-  test('outside the permission is ignored, and the client is let in', async (t) => {
+  test('a will outside the permission is ignored, and the client is let in', async (t) => {
     const b = await startTestBroker(t);
     const { client, connack } = await login(b, { will: { topic: 'from/b/will', payload: 'gone' } });
     assert.equal(connack, '20020000');
@@ -14,7 +14,7 @@ describe('a will', () => {
     assert.deepEqual(b.messages, []);
   });
 
-  test('[MQTT-3.14.4-3] is discarded by DISCONNECT', async (t) => {
+  test('[MQTT-3.14.4-3] a will is discarded by DISCONNECT', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { will });
     client.send([0xe0, 0]);
@@ -42,7 +42,7 @@ describe('a will', () => {
     ['silence', (b: TestBroker) => b.clock.advance(90_000)],
     ['a take-over', (b: TestBroker) => login(b, { clientId: 'meter' })],
   ] as const)
-    test(`[MQTT-3.1.2-8] is delivered once after ${title}, before the session is closed`, async (t) => {
+    test(`[MQTT-3.1.2-8] a will is delivered once after ${title}, before the session is closed`, async (t) => {
       const order: string[] = [];
       const b = await startTestBroker(t, {
         hook: {
@@ -73,7 +73,7 @@ describe('a will', () => {
     assert.deepEqual(b.messages, []);
   });
 
-  test('counts against the rate, so that nobody sends by dying', async (t) => {
+  test('a will counts against the rate of its sender', async (t) => {
     const b = await startTestBroker(t, { limits: { messageBurst: 2 } });
     for (let count = 0; count < 4; count++) {
       const { client } = await login(b, { will });
@@ -83,7 +83,7 @@ describe('a will', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('a will is logged and disturbs nobody when it is not taken', async (t) => {
+  test('a will that is not taken is logged and affects nobody else', async (t) => {
     const b = await startTestBroker(t, { hook: { onMessage: () => Promise.reject(new Error('full')) } });
     const { client } = await login(b, { will });
     client.stream.destroy();

@@ -61,12 +61,12 @@ describe('a refusal shows the words of the server', () => {
   for (const [name, status, text, sentence] of rows)
     test(name, async (t) => assert.equal(await refusedBy(t, status, text), sentence));
 
-  test('a refusal shows the words of the server and at most 200 characters of them', async (t) => {
+  test("a refusal has at most 200 characters of the server's answer", async (t) => {
     const said = await refusedBy(t, 400, 'x'.repeat(100_000));
     assert.equal(said, `HOST answered 400. It said: "${'x'.repeat(200)}"`);
   });
 
-  test('a refusal shows the words of the server unless it is a page or points elsewhere', async (t) => {
+  test("a refusal leaves the server's answer out when it is a page or points elsewhere", async (t) => {
     assert.equal(await refusedBy(t, 400, '<html>internal</html>'), 'HOST answered 400.');
     const redirected = await refusedBy(t, 302, 'internal');
     assert.equal(redirected, 'HOST answered 302: it sends elsewhere, which is not followed.');

@@ -55,7 +55,7 @@ describe('a package is refused', { skip: noDpkg }, () => {
     }
   });
 
-  test('wherever it was cut off, or when something was put behind it', async (t) => {
+  test('a package that is cut off or has something appended is refused', async (t) => {
     const { file, trusted } = await signed(t);
     const whole = readFileSync(file);
     for (let length = 0; length < whole.length; length += Math.ceil(whole.length / 100)) {
@@ -89,15 +89,19 @@ describe('a package is refused', { skip: noDpkg }, () => {
     });
 });
 
-test('a program that could not be started says nothing about a package', { skip: noDpkg }, async (t) => {
-  const { file } = await signed(t);
-  const found = await describePackage(file, '0.1.0');
-  const { PATH } = process.env;
-  t.after(() => (process.env['PATH'] = PATH));
-  process.env['PATH'] = '/nowhere';
-  for (const judged of [describePackage(file, '0.1.0'), requireInstallable(found, BOX)])
-    await assert.rejects(judged, { code: 'ENOENT' });
-});
+test(
+  'a verification program that cannot be started is no verdict on a package',
+  { skip: noDpkg },
+  async (t) => {
+    const { file } = await signed(t);
+    const found = await describePackage(file, '0.1.0');
+    const { PATH } = process.env;
+    t.after(() => (process.env['PATH'] = PATH));
+    process.env['PATH'] = '/nowhere';
+    for (const judged of [describePackage(file, '0.1.0'), requireInstallable(found, BOX)])
+      await assert.rejects(judged, { code: 'ENOENT' });
+  },
+);
 
 describe('a package that is signed', { skip: noDpkg }, () => {
   test('a package that is signed is taken by each version that knows one of its keys, and shows what is new', async (t) => {

@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
 
 describe('a child program', () => {
-  test('a child program is tried again when it cannot be found, with what it wrote in the log', async (t) => {
+  test('a child program that cannot be found is started again later, and its output is in the log', async (t) => {
     const { program, ends, lines } = world(t, { entry: '/nonexistent/main.ts' });
     program.start();
     await ends();
@@ -41,7 +41,7 @@ describe('a child program', () => {
     ['exit 3', 'exit code 3'],
     ['abort', 'signal SIGSEGV'],
   ] as const)
-    test(`told to ${order} ends with the reason: ${reason}`, async (t) => {
+    test(`a child program told to ${order} ends with the reason: ${reason}`, async (t) => {
       const { program, runs, ends, metric } = world(t);
       program.start();
       await runs();
@@ -51,7 +51,7 @@ describe('a child program', () => {
       assert.deepEqual([await metric('program_ends_total'), await metric('program_running')], [1, 0]);
     });
 
-  test('leaves its stack in the log of the gateway when it throws', async (t) => {
+  test('a child program leaves its stack in the log of the gateway when it throws', async (t) => {
     const { program, runs, ends, lines } = world(t);
     program.start();
     await runs();
@@ -61,7 +61,7 @@ describe('a child program', () => {
     assert.match(String(line?.['error_output']), /Error: over and out\n.*obedient\.ts/s);
   });
 
-  test('runs on while it answers its heartbeats, and once it is stuck is ended after the missed ones, not before', async (t) => {
+  test('a child program runs on while it answers its heartbeats, and once stuck is ended after the missed ones', async (t) => {
     const { clock, program, runs, answered, ends } = world(t);
     program.start();
     await runs();
@@ -106,7 +106,7 @@ describe('a child program', () => {
     assert.equal(hellos(), 4);
   });
 
-  test('waits no longer than the longest pause', async (t) => {
+  test('a child program waits no longer than the longest pause for its restart', async (t) => {
     const tight = { ...limits, restartFirstMs: 1, restartMaxMs: 3 };
     const { clock, program, ends, lines } = world(t, { entry: '/nonexistent/main.ts' }, tight);
     program.start();
@@ -117,7 +117,7 @@ describe('a child program', () => {
     }
   });
 
-  test('knows its settings and nothing of the environment', async (t) => {
+  test('a child program gets its settings and nothing of the environment', async (t) => {
     const { program, received, runs } = world(t);
     program.start();
     await runs();
@@ -171,13 +171,13 @@ describe('a child program', () => {
 });
 
 describe('the channel to a child program', () => {
-  test('drops and counts what is sent while it does not run', async (t) => {
+  test('the channel to a child program drops and counts what is sent while it does not run', async (t) => {
     const { program, metric } = world(t);
     assert.equal(program.send('echo lost'), false);
     assert.equal(await metric('program_dropped_total'), 1);
   });
 
-  test('drops and counts a message that is too large, in both directions', async (t) => {
+  test('the channel to a child program drops and counts a message that is too large, in both directions', async (t) => {
     const { program, received, runs, metric } = world(t);
     program.start();
     await runs();
@@ -188,7 +188,7 @@ describe('the channel to a child program', () => {
     assert.deepEqual(received, ['false 1']);
   });
 
-  test('drops what a child does not read, never more than its bound in flight, and goes on later', async (t) => {
+  test('the channel to a child program drops what the child does not read, within its bound, and recovers', async (t) => {
     const { clock, program, runs, ends, metric } = world(t);
     program.start();
     await runs();
@@ -222,7 +222,7 @@ describe('the channel to a child program', () => {
     assert.ok(sent > 14);
   });
 
-  test('carries text and bytes unchanged and in order, also what was sent just before it was told to stop', async (t) => {
+  test('the channel to a child program carries text and bytes unchanged and in order, also just before a stop', async (t) => {
     const { program, received, runs } = world(t);
     program.start();
     await runs();
@@ -272,7 +272,7 @@ describe('the entry of a program', () => {
       assert.ok(existsSync(stdout));
     });
 
-  test('says so when a child program is started by hand', () => {
+  test('a child program started by hand says so', () => {
     const port = { on: process.on.bind(process), connected: false };
     assert.throws(
       () => connectToParent({ port, protocolVersion: 1, onPayload: () => undefined }),

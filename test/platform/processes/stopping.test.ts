@@ -12,7 +12,7 @@ import { PROJECT_ROOT, recordingLog } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
 
 describe('stopping a child program', () => {
-  test('kills it when it does not end in time', async (t) => {
+  test('stopping a child program kills it when it does not end in time', async (t) => {
     const { clock, program, received, runs } = world(t);
     program.start();
     await runs();
@@ -71,7 +71,7 @@ describe('stopping a child program', () => {
     await until(() => !isAlive(grandchildId));
   });
 
-  test('stopping a child program is taken back by a start meanwhile', async (t) => {
+  test('stopping a child program is cancelled by a start meanwhile', async (t) => {
     const { program, runs, hellos } = world(t);
     program.start();
     await runs();
@@ -96,7 +96,7 @@ describe('stopping a child program', () => {
     await runs();
   });
 
-  test('waits some time when nobody needs it for now, and forgets that when somebody does', async (t) => {
+  test('stopping a child program waits some time, and is cancelled when it is needed again', async (t) => {
     const { clock, program, runs, answered } = world(t);
     program.start();
     await runs();
@@ -147,7 +147,7 @@ describe('stopping a child program', () => {
     assert.deepEqual([program.state, clock.waiting], ['stopped', 0]);
   });
 
-  test('allows a new start', async (t) => {
+  test('stopping a child program allows a new start', async (t) => {
     const { program, runs, hellos } = world(t);
     program.start();
     await runs();
@@ -177,7 +177,7 @@ describe('the rights of a child program', () => {
     };
   };
 
-  test('the rights of a child program are none: no file of others, no network, no program, no native code', async (t) => {
+  test('a child program has no rights by default: no file of others, no network, no program, no native code', async (t) => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
@@ -186,7 +186,7 @@ describe('the rights of a child program', () => {
     assert.equal(await tell(`read ${join(PROJECT_ROOT, 'src/lib/limits.ts')}`), 'done');
   });
 
-  test('the rights of a child program are fewer in its threads, which can start no other thread to get them back', async (t) => {
+  test('a child program has fewer rights in its threads, which can start no other thread to regain them', async (t) => {
     const { program, runs, tell, file } = childWith(t);
     program.start();
     await runs();
@@ -195,7 +195,7 @@ describe('the rights of a child program', () => {
     assert.equal(await tell(`thread ${file}`), 'ERR_ACCESS_DENIED ERR_ACCESS_DENIED ERR_ACCESS_DENIED');
   });
 
-  test('the rights of a child program are those it was given', async (t) => {
+  test('a child program has the rights it was given', async (t) => {
     const { program, runs, tell, file } = childWith(t, {
       network: true,
       deviceFiles: ['/dev/null'],

@@ -71,7 +71,7 @@ function columns(path: string): string[] {
 }
 
 describe('opening a database', () => {
-  test('refuses one that a newer version wrote, and leaves it as it is', (t) => {
+  test('opening a database of a newer version is refused, and the database stays as it is', (t) => {
     const { folder, path, open } = world(t);
     open(FIRST, SECOND).close();
     const older = join(folder, 'older');
@@ -94,20 +94,20 @@ describe('opening a database', () => {
     ['no four digits', ['1_a.sql']],
     ['no words', ['0001.sql']],
   ] as const)
-    test(`refuses migrations with ${title}`, (t) => {
+    test(`opening a database refuses migrations with ${title}`, (t) => {
       const folder = temporaryFolder(t);
       for (const name of names_) writeFileSync(join(folder, name), FIRST);
       assert.throws(() => readMigrations(folder), /expected the number \d with four digits/);
     });
 
-  test('refuses a file that is no database', (t) => {
+  test('opening a file that is no database is refused', (t) => {
     const { path, open } = world(t);
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, 'no database at all, but long enough to be taken for one'.repeat(20));
     assert.throws(() => open(FIRST), { code: 'SQLITE_NOTADB' });
   });
 
-  test('leaves the previous schema and data when a migration fails', (t) => {
+  test('a failed migration leaves the previous schema and data', (t) => {
     const { path, open } = world(t);
     const before = open(FIRST);
     insert(before, 'lamp');
@@ -118,13 +118,13 @@ describe('opening a database', () => {
     assert.deepEqual(names(after), ['lamp']);
   });
 
-  test('keeps the migrations before the one that fails', (t) => {
+  test('a failed migration keeps the ones before it', (t) => {
     const { path, open } = world(t);
     assert.throws(() => open(FIRST, SECOND, 'broken;'), /syntax/);
     assert.deepEqual(columns(path), ['id', 'name', 'colour']);
   });
 
-  test('applies migrations in order, each once', (t) => {
+  test('opening a database applies migrations in order, each once', (t) => {
     const { path, open, messages } = world(t);
     open(FIRST).close();
     open(FIRST, SECOND).close();
@@ -133,7 +133,7 @@ describe('opening a database', () => {
     assert.equal(messages().filter((message) => message === 'migration applied').length, 2);
   });
 
-  test('copies an existing file before a pending migration, a new one not', (t) => {
+  test('an existing file is copied before a pending migration, and a new one is not', (t) => {
     const { backupDir, open } = world(t);
     const before = open(FIRST);
     insert(before, 'lamp');
@@ -148,7 +148,7 @@ describe('opening a database', () => {
     assert.equal(readdirSync(backupDir).length, 1);
   });
 
-  test('keeps the copies of the last five migrations whatever the clock says, and none that a cut of power left', (t) => {
+  test('the copies of the last five migrations are kept whatever the clock says, and none that a power cut left', (t) => {
     const { backupDir, open } = world(t);
     insert(open(FIRST), 'lamp');
     mkdirSync(backupDir);
@@ -165,13 +165,13 @@ describe('opening a database', () => {
     assert.deepEqual(columns(join(backupDir, made)), ['id', 'name']);
   });
 
-  test('makes its folder readable by its own user only', (t) => {
+  test('the folder of a database is readable by its own user only', (t) => {
     const { path, open } = world(t);
     open(FIRST);
     assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
   });
 
-  test('sets every pragma', (t) => {
+  test('opening a database sets every pragma', (t) => {
     const database = world(t).open(FIRST);
     const pragma = (name: string): unknown =>
       Object.values(database.prepare<[], Record<string, unknown>>(`PRAGMA ${name}`).get() ?? {})[0];
@@ -190,7 +190,7 @@ describe('opening a database', () => {
   });
 
   for (const name of ['state', 'history'])
-    test(`applies the migrations of ${name}.db, all of whose tables are strict`, (t) => {
+    test(`the migrations of ${name}.db apply, and all of its tables are strict`, (t) => {
       const { log } = recordingLog(new TestClock());
       const database = openDatabase({
         path: join(temporaryFolder(t), `${name}.db`),
@@ -212,7 +212,7 @@ describe('opening a database', () => {
       assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);
     });
 
-  test('knows a set of migrations by a digest that changes with any of them', (t) => {
+  test('a set of migrations has a digest that changes with any of them', (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, '0001_a.sql'), FIRST);
     const before = migrationsDigest(folder);
@@ -223,7 +223,7 @@ describe('opening a database', () => {
 });
 
 describe('a transaction', () => {
-  test('leaves nothing when it throws, and the error is the one thrown', (t) => {
+  test('a transaction leaves nothing when it throws, and the error is the one thrown', (t) => {
     const database = world(t).open(FIRST);
     const fault = new Error('no');
     assert.throws(
@@ -237,7 +237,7 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), database.inTransaction], [[], false]);
   });
 
-  test('runs no work registered for after it when it throws', (t) => {
+  test('a transaction runs no work registered for after it when it throws', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     assert.throws(() =>
@@ -271,7 +271,7 @@ describe('a transaction', () => {
     assert.deepEqual(seen, ['outer']);
   });
 
-  test('runs work for after it in order, once it is committed and not before', (t) => {
+  test('a transaction runs later work in order, once it is committed and not before', (t) => {
     const { path, open } = world(t);
     const database = open(FIRST);
     const seen: unknown[] = [];
@@ -289,7 +289,7 @@ describe('a transaction', () => {
     assert.deepEqual([result, seen], [7, ['inner', false, 1]]);
   });
 
-  test('runs all work for after it although some of it throws', (t) => {
+  test('a transaction runs all later work although some of it throws', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     assert.throws(
@@ -306,7 +306,7 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), seen], [['lamp'], ['second']]);
   });
 
-  test('a transaction may follow in work for after it', (t) => {
+  test('a transaction may follow in later work', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     database.transaction(() => {
@@ -321,14 +321,14 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), seen], [['late'], ['late', 'second']]);
   });
 
-  test('a transaction is not needed for work after commit: it runs at once', (t) => {
+  test('work after commit runs at once without a transaction', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     database.afterCommit(() => seen.push('ran'));
     assert.deepEqual(seen, ['ran']);
   });
 
-  test('holds the lock of a writer from its beginning', (t) => {
+  test('a transaction holds the write lock from its beginning', (t) => {
     const { path, open } = world(t);
     const database = open(FIRST);
     const other = new BetterSqlite3(path, { timeout: 1 });
@@ -356,7 +356,7 @@ describe('a database', () => {
     await assert.rejects(database.copyTo(copy), /already exists/);
   });
 
-  test('counts its write-ahead log in its size', (t) => {
+  test('the size of a database includes its write-ahead log', (t) => {
     const { path, open } = world(t);
     const database = open(FIRST);
     insert(database, 'x'.repeat(100_000));
@@ -364,7 +364,7 @@ describe('a database', () => {
     assert.equal(database.sizeBytes(), statSync(path).size + statSync(`${path}-wal`).size);
   });
 
-  test('leaves no write-ahead log behind, and may be closed twice', (t) => {
+  test('a closed database leaves no write-ahead log, and may be closed twice', (t) => {
     const { path, open } = world(t);
     const database = open(FIRST);
     insert(database, 'lamp');

@@ -111,7 +111,7 @@ function rootOf(path: string, table: string): number {
 }
 
 describe('a database that the gateway can do without', () => {
-  test('refuses every use while it cannot be opened, and can be used as soon as it can', async (t) => {
+  test('a database that the gateway can do without refuses every use while it cannot be opened, and works as soon as it can', async (t) => {
     const { open, add, texts, clock, path, database } = bench(t);
     mkdirSync(path);
     open('here');
@@ -252,7 +252,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(database.setAsideNames(), { damaged: [], foreign: [] });
   });
 
-  test('keeps the log of a file of which the disk does not tell now whether it is there', async (t) => {
+  test('the log of a file is kept while the disk does not tell whether the file is there', async (t) => {
     const before = bench(t);
     before.open('a');
     before.add('only in the log');
@@ -307,7 +307,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual([texts(), database.failure], [[], undefined]);
   });
 
-  test('a salvage by command gives back every row that is not on a damaged page', async (t) => {
+  test('a salvage command gives back every row that is not on a damaged page', async (t) => {
     const whole = bench(t);
     whole.open('a');
     const cell = whole.database.prepare<[number, number, string]>('INSERT INTO cell VALUES (?, ?, ?)');

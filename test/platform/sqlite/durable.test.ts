@@ -60,7 +60,7 @@ describe('a commit that shares its sync', () => {
     assert.deepEqual(syncs, []);
   });
 
-  test('waits for the next sync, together with others, when it comes while one is under way', async (t) => {
+  test('a commit that shares its sync waits for the next one when it comes while one is running', async (t) => {
     const { database, syncs, insert } = world(t);
     insert('first');
     const first = database.durable();
@@ -94,7 +94,7 @@ describe('a commit that shares its sync', () => {
 describe('a statement outside of a transaction', () => {
   const item = sqliteTable('item', { text: text('text') });
 
-  test('a statement outside of a transaction is reported in words when the disk refuses it, whichever way it is run, and works once the disk takes it', (t) => {
+  test('a statement outside of a transaction that the disk refuses fails with a sentence, and works once the disk takes it', (t) => {
     const { database } = world(t);
     const client = database.orm.$client;
     const large = 'x'.repeat(100_000);

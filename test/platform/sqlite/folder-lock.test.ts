@@ -15,7 +15,7 @@ function instruments() {
 const lock = (dataDir: string) => tryLockFolder({ dataDir, ...instruments() });
 
 describe('the lock of a data folder', () => {
-  test('the lock of a data folder is taken on a file that a disk filled with zeros, and still keeps others out', (t) => {
+  test('the lock of a data folder is taken on a file of zeros, and still keeps others out', (t) => {
     const folder = temporaryFolder(t);
     writeFileSync(join(folder, 'gateway.lock'), Buffer.alloc(512));
     const held = lock(folder);
@@ -25,7 +25,7 @@ describe('the lock of a data folder', () => {
     assert.equal(statSync(join(folder, 'gateway.lock')).size, 0);
   });
 
-  test('says of the holder before whether it was killed, had served, and lost no power since', (t) => {
+  test('the lock of a data folder tells whether the last holder was killed, had served, and kept its power', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'gateway.lock.holder');
     const killedAfter = (text: string) => {
@@ -49,7 +49,7 @@ describe('the lock of a data folder', () => {
     assert.deepEqual(killedAfter(''), { hasServed: false, isOfThisBoot: false });
   });
 
-  test('names a file that cannot be one, for no restart mends it', (t) => {
+  test('a lock that cannot be a file is named as lasting, since no restart mends it', (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'gateway.lock'));
     assert.throws(() => lock(folder), {
@@ -58,7 +58,7 @@ describe('the lock of a data folder', () => {
     });
   });
 
-  test('tells a file system without locks from a folder that another gateway holds, and is tried again', async (t) => {
+  test('a file system without locks is distinguished from a folder in use, and is tried again', async (t) => {
     const folder = temporaryFolder(t);
     const wait = () => lockFolder({ dataDir: folder, waitMs: 0, ...instruments() });
     const held = lock(folder);
@@ -75,7 +75,7 @@ describe('the lock of a data folder', () => {
     (await wait()).release();
   });
 
-  test('names the file when the disk refuses it, and is tried again', (t) => {
+  test('a lock file that the disk refuses is named, and tried again', (t) => {
     const folder = temporaryFolder(t);
     const refusal = t.mock.method(BetterSqlite3.prototype, 'exec', () => {
       throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_LOCK');
@@ -88,7 +88,7 @@ describe('the lock of a data folder', () => {
     lock(folder)?.release();
   });
 
-  test('names a folder that the system does not make', () => {
+  test('a folder that the system does not make is named', () => {
     assert.throws(() => lock('/proc/gateway'), {
       name: 'UnrecoverableError',
       message: /\/proc\/gateway.*ENOENT/,

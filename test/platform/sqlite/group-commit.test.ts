@@ -49,7 +49,7 @@ function setUp(t: TestContext) {
 }
 
 describe('a group commit', () => {
-  test('writes what several callers buffered in one transaction and then tells all of them', async (t) => {
+  test('a group commit writes the data of several callers in one transaction and then notifies all of them', async (t) => {
     const { add, clock, stored } = setUp(t);
     const done = Promise.all([add('a'), add('b')]);
     assert.deepEqual(stored(), []);
@@ -58,7 +58,7 @@ describe('a group commit', () => {
     assert.deepEqual(stored(), ['a', 'b']);
   });
 
-  test('shows what waits beside its limit', async (t) => {
+  test('a group commit shows its queue beside its limit', async (t) => {
     const { add, clock, metrics } = setUp(t);
     const done = add('ab');
     const text = await metrics.text();
@@ -69,7 +69,7 @@ describe('a group commit', () => {
     await done;
   });
 
-  test('keeps everything when the transaction fails, and nothing of it is half written', async (t) => {
+  test('a group commit keeps everything when the transaction fails, and nothing is half written', async (t) => {
     const { add, clock, commits, remove, stored } = setUp(t);
     const first = add('a');
     void add('a');
@@ -84,7 +84,7 @@ describe('a group commit', () => {
     assert.equal(commits.failure, undefined);
   });
 
-  test('flushes at once', async (t) => {
+  test('a group commit flushes at once on request', async (t) => {
     const { add, commits, stored } = setUp(t);
     const done = add('a');
     await commits.flush();
@@ -92,7 +92,7 @@ describe('a group commit', () => {
     assert.deepEqual(stored(), ['a']);
   });
 
-  test('writes the rest when it stops', async (t) => {
+  test('a group commit writes the rest when it stops', async (t) => {
     const { add, commits, stored } = setUp(t);
     const done = add('a');
     await commits.stop();

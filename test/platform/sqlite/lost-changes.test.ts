@@ -96,7 +96,7 @@ describe('a write-ahead log after a kill', () => {
       assert.ok(open(true));
     });
 
-  test('a database is not missed that was not there', (t) => {
+  test('a missing database that never existed is no loss', (t) => {
     const { path, open } = killed(t);
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix);
     assert.equal(open(true), undefined);
@@ -148,7 +148,7 @@ describe('a damaged page of state.db', () => {
     return { spoil, reopened };
   }
 
-  test('an index costs no row', (t) => {
+  test('a damaged page of an index loses no row', (t) => {
     const { spoil, reopened } = used(t);
     spoil('person_by_name', (page) => page.fill(0xa5));
     const { people, places, recovery } = reopened();
@@ -161,7 +161,7 @@ describe('a damaged page of state.db', () => {
     ['a table that cannot be read', (page: Buffer) => page.fill(0xa5)],
     ['a value that violates a CHECK', (page: Buffer) => page.write('x', page.indexOf('"place 1"'))],
   ] as const)
-    test(`${title} comes from the newest copy, and the other tables stay`, (t) => {
+    test(`${title} of state.db comes from the newest copy, and the other tables stay`, (t) => {
       const { spoil, reopened } = used(t);
       spoil('place', change);
       const { people, places, recovery } = reopened();

@@ -32,7 +32,7 @@ function refuseLooks(t: TestContext, folder: string, count: number): void {
   });
 }
 
-test('a folder that the disk refuses is named with its code, and not called missing', (t) => {
+test('a folder that the disk refuses is named with its code, and not reported as missing', (t) => {
   const folder = temporaryFolder(t);
   refuseLooks(t, folder, Infinity);
   assert.throws(() => openFile(join(folder, 'state.db')), { code: 'EIO', path: folder });

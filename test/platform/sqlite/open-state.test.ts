@@ -37,7 +37,7 @@ function damaged(t: TestContext) {
 }
 
 describe('the note of a recovery of state.db', () => {
-  test('the note of a recovery of state.db stands there before the copy has its name, so that no cut of power loses it', (t) => {
+  test('the note of a recovery of state.db is written before the copy has its name, so that no power cut loses it', (t) => {
     const { open, recovery } = damaged(t);
     const cut = (): void => {
       throw new Error('power cut');
@@ -48,7 +48,7 @@ describe('the note of a recovery of state.db', () => {
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
   });
 
-  test('the note of a recovery of state.db is reported when it cannot be written or read, and keeps no state.db from coming back', (t) => {
+  test('the note of a recovery of state.db is reported when it cannot be written or read, and prevents no recovery', (t) => {
     const { folder, lines, open, recovery } = damaged(t);
     const note = join(folder, 'state-recovery.json');
     mkdirSync(note);
@@ -109,7 +109,7 @@ describe('an empty state.db with a log beside it', () => {
     assert.equal(logs().length, 1);
   });
 
-  test('an empty state.db with a log beside it is begun anew without a copy, as that of a first start that the power cut off, and the log is set aside', (t) => {
+  test('an empty state.db without a copy is begun anew, as after a first start cut off by a power cut, and the log is set aside', (t) => {
     const { folder, open, recovery, logs } = withLog(t);
     rmSync(join(folder, 'backups'), { recursive: true });
     open().close();
@@ -120,7 +120,7 @@ describe('an empty state.db with a log beside it', () => {
 });
 
 describe('a disk that cannot be read', () => {
-  test('a disk that cannot be read is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
+  test('an unreadable disk is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
     const { folder, open, recovery, isWell } = damaged(t);
     const failing = { failsToRead: () => true };
     assert.throws(() => open(failing), { code: 'unavailable' });
@@ -134,7 +134,7 @@ describe('a disk that cannot be read', () => {
     assert.equal(recovery(), undefined);
   });
 
-  test('a disk that cannot be read once is no damage either: the file is read again', (t) => {
+  test('a disk that fails to read once is no damage: the file is read again', (t) => {
     const { open, recovery, isWell } = damaged(t);
     const failedOnce = {
       failsToRead: () => {
@@ -146,7 +146,7 @@ describe('a disk that cannot be read', () => {
     assert.equal(recovery(), undefined);
   });
 
-  test('a disk that cannot be read is no damage of a local copy: a person is not asked for a backup', (t) => {
+  test('an unreadable disk is no damage of a local copy: nobody is asked for a backup', (t) => {
     const { folder, open } = damaged(t);
     writeFileSync(join(folder, 'backups', 'state-hourly-000001-5.db'), 'not given now');
     assert.throws(() => open({ failsToRead: (path) => path.includes('hourly') }), { code: 'unavailable' });
@@ -161,7 +161,7 @@ describe('a local copy of state.db that cannot be read', () => {
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
   });
 
-  test('a local copy of state.db that cannot be read may be good: no new site is begun beside it, and a later start tries again', (t) => {
+  test('a local copy of state.db that cannot be read now prevents a new site, and a later start tries again', (t) => {
     const { folder, open, recovery } = damaged(t);
     rmSync(join(folder, 'backups', 'state-hourly-000001-5.db'));
     mkdirSync(join(folder, 'backups', 'state-hourly-000002-6.db'));

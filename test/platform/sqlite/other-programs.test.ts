@@ -53,7 +53,7 @@ function leavesLogAlone({ path, database }: { path: string; database: Database }
 }
 
 describe('another program that opens and closes the database leaves its log to this process', () => {
-  test('another program that opens and closes the database leaves its log to this process after the start has looked for lost changes', (t) => {
+  test('another program that opens and closes the database leaves its log to this process after the start', (t) => {
     leavesLogAlone(opened(t));
   });
 

@@ -38,7 +38,7 @@ describe('a disk fails to read', () => {
       assert.ok(reads < 2 * PAGES, `${reads} reads`);
     });
 
-  test('soon, when the first pages are refused: each may take seconds', (t) => {
+  test('a disk that fails to read is reported soon, when the first pages are refused: each may take seconds', (t) => {
     let reads = 0;
     assert.equal(
       failsToRead(file(t), () => {
@@ -50,7 +50,7 @@ describe('a disk fails to read', () => {
     assert.ok(reads < 100, `${reads} reads`);
   });
 
-  test('a disk does not fail to read an empty file, or one that is not there', (t) => {
+  test('an empty or missing file is no read failure of the disk', (t) => {
     assert.equal(failsToRead(file(t, 0)), false);
     assert.equal(failsToRead(join(temporaryFolder(t), 'nothing.db')), false);
   });

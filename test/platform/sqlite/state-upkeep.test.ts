@@ -77,7 +77,7 @@ function tended(
   };
 }
 
-test('a disk that refuses is told of, and asked again without anybody until it takes data', async (t) => {
+test('a disk that refuses is reported, and tried again until it takes data', async (t) => {
   let fault: Error | undefined;
   const { database, change, wait } = tended(t, MIB, temporaryFolder(t), async () => {
     if (fault) throw fault;
@@ -114,7 +114,7 @@ test('a reserve that can neither be written nor removed ends nothing, and copies
   await until(() => copies() === 1);
 });
 
-test('a reserve that cannot be given back to a start on a full disk is told, and ends nothing', (t) => {
+test('a reserve that cannot be freed at a start on a full disk is reported, and ends nothing', (t) => {
   const folder = temporaryFolder(t);
   const { log, lines } = recordingLog(new TestClock());
   releaseStartReserve(folder, log);
@@ -126,7 +126,7 @@ test('a reserve that cannot be given back to a start on a full disk is told, and
   );
 });
 
-test('room in the log for a full disk is no frames, which would be written once more', async (t) => {
+test('the reserved room in the log consists of no frames, which would be written once more', async (t) => {
   const folder = temporaryFolder(t);
   const { database, change, copies, lines } = tended(t, 1_000, folder);
   const logPath = join(folder, 'state.db-wal');
@@ -198,7 +198,7 @@ test('a copy that failed is tried again after the hour, although nothing changed
   await until(() => copies() === 1 && upkeep.copyFault === undefined);
 });
 
-test('a large one is copied as often as its bytes allow, so that copies do not wear the card out', async (t) => {
+test('a large state.db is copied as often as its bytes allow, so that copies do not wear the card out', async (t) => {
   const { copies, change } = tended(t, 3 * LIMITS.state.copyBytesPerHour);
   await until(() => copies() === 1);
   for (let passed = 0; passed < 3; passed++) await change(HOUR_MS);

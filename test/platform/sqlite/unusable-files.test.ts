@@ -43,7 +43,7 @@ for (const [title, obstruct] of [
     assert.equal(lines.filter(({ message }) => message.includes('is not copied')).length, 1);
   });
 
-test('a database that belongs to somebody else is named, with what a person can do', (t) => {
+test('a database that belongs to another user is named, with what a person can do', (t) => {
   const { folder, options, open } = place(t);
   open().close();
   // Every user can reach the file.

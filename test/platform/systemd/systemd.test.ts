@@ -62,7 +62,7 @@ describe('notices to the service manager', () => {
     assert.match(JSON.stringify(lines.at(-1)?.['error']), /ended with 3: no socket/);
   });
 
-  test('ready with a status and stopping are sent', async (t) => {
+  test('the notices ready, with a status, and stopping are sent', async (t) => {
     const { notices, sent } = world(t);
     await notices.ready('listening on 8080');
     await notices.stopping();
@@ -84,7 +84,7 @@ describe('the watchdog notice', () => {
     assert.equal(unwatched.clock.waiting, 0);
   });
 
-  test('the watchdog notice is withheld while the health check answers no or throws, and comes back', async (t) => {
+  test('the watchdog notice is withheld while the health check fails, and resumes with it', async (t) => {
     let health: () => boolean = () => false;
     const { clock, notices, sent, lines } = world(t, { isHealthy: () => health() });
     await notices.ready('x');

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 
 const CHILDREN = join(import.meta.dirname, '../../support/children');
 
-test('a thread that cannot be started has ended, and whoever wanted it goes on', async () => {
+test('a thread that cannot be started counts as ended, and its caller goes on', async () => {
   const ended = Promise.withResolvers<Error | undefined>();
   const thread = startThread({
     // The system says it in the same way when it has no room for another one.
@@ -44,13 +44,13 @@ async function started(does: 'is stuck' | 'speaks later'): Promise<Thread & { he
   return { ...thread, heard };
 }
 
-test('threads that are ended at any moment while they make streams of zlib take nobody along', async () => {
+test('threads ended at any moment while they use zlib do not end the process', async () => {
   const program = join(CHILDREN, 'ended-while-compressing.ts');
   const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=bundled', program]);
   assert.equal(stdout, 'every thread has ended');
 });
 
-test('a thread that comes to no turn is ended where it stands', async () => {
+test('a thread in an endless loop is ended', async () => {
   const thread = await started('is stuck');
   await thread.end();
 });

@@ -93,7 +93,7 @@ describe('an authority that is not usable', () => {
       assert.deepEqual(lines, []);
     });
 
-    test(`makes its copy anew: ${title}`, async (t) => {
+    test(`an unusable copy of the authority is made again: ${title}`, async (t) => {
       const { open, caPem, copy, text, lines } = await startWithCopy(t);
       writeFileSync(copy, damage(text));
       assert.equal((await open()).caPem, caPem);
@@ -101,7 +101,7 @@ describe('an authority that is not usable', () => {
       assert.match(lines.find(({ level }) => level === 'warn')?.['fault'] as string, fault);
     });
 
-    test(`stops the start without a usable copy, which another authority must not replace: ${title}`, async (t) => {
+    test(`an authority without a usable copy stops the start, since another one must not replace it: ${title}`, async (t) => {
       const { open, path, copy, text, folder } = await startWithCopy(t);
       for (const [own, other] of [
         [damage(text), damage(text)],
@@ -130,7 +130,7 @@ describe('an authority that is not usable', () => {
     });
   }
 
-  test('an authority that is not usable comes back from its copy when a bit of its name turned, so that it seems to be of another one', async (t) => {
+  test('an authority comes back from its copy when a changed bit of its name makes it look like another one', async (t) => {
     const { open, caPem, path, text, lines } = await startWithCopy(t);
     // The issuer stands before the subject (RFC 5280 section 4.1).
     writeFileSync(
@@ -143,7 +143,7 @@ describe('an authority that is not usable', () => {
     assert.match(reason as string, /authority\.pem: the certificate has another issuer than its copy/);
   });
 
-  test('an authority that is not usable is left as it is while the disk refuses it, and its copy serves', async (t) => {
+  test('an unreadable authority is left as it is while the disk refuses it, and its copy is used', async (t) => {
     const { open, caPem, path, text, lines, folder } = await startWithCopy(t);
     renameSync(path, `${path}.away`);
     // Reads of it end with EIO.

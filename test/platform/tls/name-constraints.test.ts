@@ -49,7 +49,7 @@ async function forged(folder: string, caPem: string, names: { dns?: string[]; ip
 }
 
 describe('a certificate of the authority for a name outside of local networks', () => {
-  test('a certificate of the authority for a name outside of local networks is refused by those who trust the authority', async (t) => {
+  test('a certificate for a name outside of local networks is refused by those who trust the authority', async (t) => {
     const { folder, open } = startBench(t);
     const { caPem } = await open();
     for (const names of [
@@ -77,7 +77,7 @@ describe('a certificate of the authority for a name outside of local networks', 
     }
   });
 
-  test('is not made for a gateway that gets such a name later: it goes without it, and says so', async (t) => {
+  test('no certificate is made for a public name set later: the log says so, and the rest is served', async (t) => {
     const { open, names, lines } = startBench(t);
     const first = await open();
     names.dns.push('depot.example.com', 'renamed.local');
@@ -131,7 +131,7 @@ describe('the authority', () => {
     );
   });
 
-  test('tells its bounds as they were written', async (t) => {
+  test('the authority shows its bounds as they were written', async (t) => {
     const { open } = startBench(t);
     const { caPem } = await open();
     const read = constraintsOf(new X509Certificate(caPem));

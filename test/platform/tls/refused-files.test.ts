@@ -13,7 +13,7 @@ function contentOf(folder: string): Map<string, string> {
 
 for (const code of ['EACCES', 'EIO', 'EMFILE', 'ESTALE'])
   for (const kind of ['web', 'devices'] as const)
-    test(`a certificate of a server that cannot be read keeps its file: ${kind} with ${code}`, async (t) => {
+    test(`an unreadable certificate of a server keeps its file: ${kind} with ${code}`, async (t) => {
       const { folder, open, lines } = startBench(t);
       const contextOf = (tls: Awaited<ReturnType<typeof open>>) =>
         kind === 'web' ? tls.serverContext() : tls.deviceContext();
@@ -40,7 +40,7 @@ for (const code of ['EACCES', 'EIO', 'EMFILE', 'ESTALE'])
       assert.deepEqual(contextOf(tls), first);
     });
 
-test('a certificate in use serves on while its file cannot be read', async (t) => {
+test('a certificate in use stays in use while its file cannot be read', async (t) => {
   const { folder, open } = startBench(t);
   const tls = await open();
   const before = tls.serverContext();

@@ -26,7 +26,7 @@ const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
   new X509Certificate(tls.serverContext().cert as string);
 
 describe('keys that are there and not usable', () => {
-  test('keys that are there and not usable are made anew for a server', async (t) => {
+  test('keys of a server that exist but are unusable are made anew', async (t) => {
     const { folder, open, lines } = startBench(t);
     const { caPem } = await open();
     for (const name of ['web', 'devices']) writeFileSync(join(folder, `${name}.pem`), 'damaged');
@@ -41,7 +41,7 @@ describe('keys that are there and not usable', () => {
     assert.equal(lines.filter(({ level }) => level === 'warn').length, 2);
   });
 
-  test('keys that are there and not usable are made anew when they are of another authority', async (t) => {
+  test('keys of another authority are made anew', async (t) => {
     const { folder, open, names } = startBench(t);
     await open();
     rmSync(join(folder, 'authority.pem'));
@@ -137,7 +137,7 @@ describe('the certificates', () => {
       await assert.rejects(tls.issueClientCertificate(bad), /8 to 64 letters or digits/);
   });
 
-  test('name every name and address that fits a server', async (t) => {
+  test('the certificates name every name and address that fits a server', async (t) => {
     const { open, names } = startBench(t);
     const long = `${'long.'.repeat(12)}name.example`;
     names.dns.unshift(long);
@@ -162,7 +162,7 @@ describe('the certificates', () => {
 });
 
 describe('dates', () => {
-  test('cover any clock from 2020 on for the authority and towards devices', async (t) => {
+  test('the dates of the authority and towards devices cover any clock from 2020 on', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const pem of [tls.caPem, tls.deviceContext().cert as string]) {
@@ -171,7 +171,7 @@ describe('dates', () => {
     }
   });
 
-  test('towards browsers are short, from a day ago', async (t) => {
+  test('the dates towards browsers are short, from a day ago', async (t) => {
     const { open, clock } = startBench(t);
     const { validFromDate, validToDate } = webOf(await open());
     assert.equal(validFromDate.getTime(), clock.wallMs() - DAY_MS);
@@ -193,7 +193,7 @@ describe('dates', () => {
 });
 
 describe('renewal', () => {
-  test('renewal comes in time, is told, and is what the next start finds', async (t) => {
+  test('renewal comes in time, is logged, and is what the next start finds', async (t) => {
     const { open, clock } = startBench(t);
     const tls = await open();
     const before = webOf(tls);
@@ -212,7 +212,7 @@ describe('renewal', () => {
     assert.equal(webOf(await open()).fingerprint256, webOf(tls).fingerprint256);
   });
 
-  test('follows new names and addresses after a while, not names that went away', async (t) => {
+  test('renewal follows new names and addresses after a while, not names that went away', async (t) => {
     const { open, clock, names } = startBench(t);
     const tls = await open();
     let renewals = 0;
@@ -235,7 +235,7 @@ describe('renewal', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('serves all the same when it cannot be written, and says so', async (t) => {
+  test('a renewed certificate is used although it cannot be written, and the log says so', async (t) => {
     const { open, lines, folder, names } = startBench(t);
     const tls = await open();
     for (const kind of ['web', 'devices']) {
@@ -299,7 +299,7 @@ async function chainOf(names: [string, string, string, string]): Promise<[Signed
 }
 
 describe("an operator's certificate", () => {
-  test('gives way to one made here until it can be used, and the log says why', async (t) => {
+  test("an unusable operator's certificate is replaced by one made here until it can be used, and the log says why", async (t) => {
     const { folder, open, lines } = startBench(t);
     const own = await open();
     const one = await own.issueClientCertificate(newHardwareId());
@@ -424,7 +424,7 @@ describe("an operator's certificate", () => {
     assert.deepEqual(await problemAfter(14), { kind: 'expiring', reason: reason('expired') });
   });
 
-  test('serves HTTPS with its whole chain, is read again when it changes, and devices do not see it', async (t) => {
+  test("an operator's certificate serves HTTPS with its whole chain, is read again when it changes, and is not used towards devices", async (t) => {
     const { folder, open, lines } = startBench(t);
     const own = await open();
     const [first, second] = [

@@ -35,7 +35,7 @@ const refused = (message: RegExp) => (error: unknown) =>
   error.code === 'invalid_body' &&
   message.test(error.message);
 
-test('refuses a form without boundary, without end, or without the field', async () => {
+test('an upload as a form is refused without boundary, without end, or without the field', async () => {
   const broken = refused(/^The multipart form is broken: /);
   const missing = refused(/^The form has no file in field "data"\.$/);
   await assert.rejects(read('x', 'multipart/form-data'), broken);
@@ -45,7 +45,7 @@ test('refuses a form without boundary, without end, or without the field', async
   await assert.rejects(read(`${part('file', 'PK')}--limit--\r\n`, TYPE), missing);
 });
 
-test('passes on what the stream fails with', async () => {
+test('an upload fails with the error of its stream', async () => {
   const tooLarge = gatewayError('too_large', 'payload_too_large', 'too large');
   const failing = (contentType: string): Promise<Buffer> =>
     readUpload(
@@ -68,7 +68,7 @@ test('passes on what the stream fails with', async () => {
     await assert.rejects(failing(contentType), (error) => error === tooLarge);
 });
 
-test('refuses one byte more than the largest upload, whatever it is wrapped in', async () => {
+test('an upload one byte larger than the limit is refused, whatever it is wrapped in', async () => {
   const largest = 'x'.repeat(MAXIMUM_BYTES);
   const form = (content: string): string => `${part('data', content)}--limit--\r\n`;
   const tooLarge = (error: unknown): boolean =>
@@ -79,7 +79,7 @@ test('refuses one byte more than the largest upload, whatever it is wrapped in',
   await assert.rejects(read(form(`${largest}x`), TYPE, 1_000), tooLarge);
 });
 
-test('takes the named file of a form, the first of several, among other parts', async () => {
+test('an upload takes the named file of a form, the first of several, among other parts', async () => {
   const body = `${part('note', 'hello', '')}${part('other', 'no')}${part('data', 'PK\r\n--limi\r\nx')}${part('data', 'second')}--limit--\r\n`;
   assert.equal((await read(body, TYPE)).toString(), 'PK\r\n--limi\r\nx');
   assert.equal(
@@ -88,7 +88,7 @@ test('takes the named file of a form, the first of several, among other parts', 
   );
 });
 
-test('takes the named part of a form without the name of a file, too, whatever its type', async () => {
+test('an upload takes the named part of a form without a file name, too, whatever its type', async () => {
   for (const more of [
     '',
     '\r\nContent-Type: application/zip',
@@ -102,7 +102,7 @@ test('takes the named part of a form without the name of a file, too, whatever i
     );
 });
 
-test('takes the whole body of any other content type', async () => {
+test('an upload takes the whole body of any other content type', async () => {
   for (const contentType of [undefined, '', 'application/zip', 'application/x-www-form-urlencoded'])
     assert.equal((await read('PK raw', contentType)).toString(), 'PK raw');
 });

@@ -67,7 +67,7 @@ test('a task that cannot be handed to the thread fails at once, and the next one
   assert.equal(await next, 2);
 });
 
-test('tasks that give way wait behind all others, in a queue of their own', async (t) => {
+test('tasks of low priority wait behind all others, in a queue of their own', async (t) => {
   const { worker } = start(t);
   const order: string[] = [];
   const run = async (value: string, givesWay: boolean): Promise<void> => {
@@ -172,7 +172,7 @@ test('an idle thread ends, and a later task gets a new one', async (t) => {
   assert.equal(await worker.run({ kind: 'echo', value: 2 }), 2);
 });
 
-test('stopping fails what is in hand, and what is asked for later begins no thread', async (t) => {
+test('stopping fails the present task, and later ones start no thread', async (t) => {
   const { worker } = start(t);
   const standing = assert.rejects(worker.run({ kind: 'stand' }), failsWith('stopped', /stopped/));
   const waiting = assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
@@ -181,7 +181,7 @@ test('stopping fails what is in hand, and what is asked for later begins no thre
   await assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
 });
 
-test('a thread that is ended while it loads a native library does not take the program along', async () => {
+test('a thread ended while it loads a native library does not end the process', async () => {
   const program = join(import.meta.dirname, '../../support/children/ended-while-loading.ts');
   const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=bundled', program]);
   assert.equal(stdout, 'every thread has ended');

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test';
 import { RepeatFilter } from '../../../src/scripting/host/index.ts';
 
 describe('a text that was said', () => {
-  test('a text that was said is said again after a while, and no sooner', () => {
+  test('a repeated text is reported again after a while, and no sooner', () => {
     const told = new RepeatFilter({ intervalMs: 60_000, most: 10 });
     const news = [0, 1, 59_999, 60_000, 60_001].map((nowMs) => told.isNews('no answer', nowMs));
     assert.deepEqual(news, [true, false, false, true, false]);
   });
 
-  test('a text that was said is forgotten sooner when too many others were said since', () => {
+  test('a repeated text is forgotten sooner when too many others came since', () => {
     const told = new RepeatFilter({ intervalMs: 60_000, most: 3 });
     for (const text of ['a', 'b', 'c']) assert.equal(told.isNews(text, 0), true);
     assert.equal(told.isNews('a', 1), false);

@@ -130,7 +130,7 @@ test('a nonce that has run out is replaced by the new one', async (t) => {
   assert.deepEqual(seen.slice(2), ['GET /b refused', 'GET /b 00000001']);
 });
 
-test('servers beyond the limit are asked twice again', async (t) => {
+test('servers beyond the limit are sent each request twice', async (t) => {
   const { base, seen } = await guarded(t);
   const challenges = new Map<string, DigestChallenge>();
   for (let index = 0; index < LIMITS.lua.httpDigests; index += 1)

@@ -59,13 +59,13 @@ describe('a kept connection', () => {
     assert.deepEqual(read, ['1: GET', '1: GET', '2: GET', '2: GET', '3: GET']);
   });
 
-  test('carries no POST, which must not be sent twice', async (t) => {
+  test('a kept connection carries no POST, which must not be sent twice', async (t) => {
     const { url, read } = await impatient(t);
     for (const method of ['GET', 'POST', 'POST']) assert.equal(await ask(method, url), 'ok');
     assert.deepEqual(read, ['1: GET', '2: POST', '3: POST']);
   });
 
-  test('carries fifty GET requests one after the other', async (t) => {
+  test('a kept connection carries fifty GET requests one after the other', async (t) => {
     const used: number[] = [];
     const url = await serve(t, (socket, _text, connection) => {
       used.push(connection);
@@ -100,7 +100,7 @@ describe('a request says once where its body ends, whatever the script says abou
     ['content-length', '500'],
     ['Transfer-Encoding', 'chunked'],
   ] as const)
-    test(`${name}: ${value}`, async (t) => {
+    test(`a request has one body length, whatever the script sets: ${name}: ${value}`, async (t) => {
       const texts: string[] = [];
       const url = await serve(t, (socket, text) => {
         texts.push(text);
@@ -112,7 +112,7 @@ describe('a request says once where its body ends, whatever the script says abou
     });
 });
 
-test('a server without TLS is told apart in one line', async (t) => {
+test('a server without TLS is reported in one line', async (t) => {
   const url = await serve(t, (socket) => socket.end(OK));
   assert.equal(await ask('GET', url.replace('http:', 'https:')), 'tls: wrong version number');
 });
@@ -198,7 +198,7 @@ describe('an answer of a device that is careless', () => {
     }
   });
 
-  test('an answer of a device that is careless ends the request when heads for information only come without an end', async (t) => {
+  test('an endless row of informational answers ends the request', async (t) => {
     const flood = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5_000);
     const url = await serve(t, (socket) => {
       const pump = (): void => void (socket.writable && socket.write(flood, () => setImmediate(pump)));
@@ -207,7 +207,7 @@ describe('an answer of a device that is careless', () => {
     for (const method of ['GET', 'POST']) assert.equal(await ask(method, url), '1xx answers without an end');
   });
 
-  test('an answer of a device that is careless ends the request without an answer when it switches to another protocol', async (t) => {
+  test('an answer that switches to another protocol ends the request', async (t) => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
     const url = await serve(t, (socket) => socket.write(switching));
     assert.equal(await ask('GET', url), 'the connection was closed without an answer');

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SCRIPTS = ['field-module/runtime/device-script', 'scripting/rule-sandbox/rule-run'];
 
 for (const script of SCRIPTS)
-  test(`${script} loads no client of HTTP, and no engine for fetch, before a script asks for something`, async () => {
+  test(`${script} loads no HTTP client and no engine for fetch before a script makes a request`, async () => {
     const program = `
       await import('./src/${script}.ts');
       console.log(process.moduleLoadList.join());`;

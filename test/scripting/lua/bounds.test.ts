@@ -60,13 +60,13 @@ describe('work inside of the C library', () => {
     assert.match((await run('("a"):rep(40):find(("a*"):rep(40) .. "b")'))?.message ?? 'it ended', TOO_MUCH);
   });
 
-  test('counts for the turn, whatever the script catches', async () => {
+  test('work inside of the C library counts for the turn, whatever the script catches', async () => {
     const { run } = testScript({ limits: { nativeMs: 30, turnMs: 60 } });
     const failure = await run('while true do pcall(string.find, ("a"):rep(40), ("a*"):rep(40) .. "b") end');
     assert.equal(failure?.message, 'execution time exceeded');
   });
 
-  test('leaves room for what honest scripts do with the largest texts and tables', async () => {
+  test('work inside of the C library leaves room for what honest scripts do with the largest texts and tables', async () => {
     const { run, printed } = testScript({ limits: UNHURRIED, memoryBytes: 64 * MIB });
     const failure = await run(`
       local words, pairs = ("ab  cd "):rep(1e6), ('{"name": "value", "x": 1},'):rep(2.5e5)
@@ -113,7 +113,7 @@ describe('calls without end', () => {
     ['in a coroutine', 'local function f() return 1 + f() end coroutine.wrap(function() f() end)()'],
   ];
   for (const [title, source] of deep)
-    test(`are a stack overflow at the line, not the end of memory: ${title}`, async () => {
+    test(`endless calls are a stack overflow at the line, not the end of memory: ${title}`, async () => {
       const { run, printed } = testScript(RULE);
       const failure = await run(source);
       assert.equal(failure?.reason, 'error');
@@ -122,14 +122,14 @@ describe('calls without end', () => {
       assert.deepEqual(printed, [`false\t${failure.message}`]);
     });
 
-  test('have a handler that runs, even one that calls without end itself', async () => {
+  test('endless calls have a handler that runs, even one that calls endlessly itself', async () => {
     const { run, printed } = testScript(RULE);
     await run('function f() return 1 + f() end print(xpcall(f, function(m) return "handled: " .. m end))');
     assert.equal(await run('print((xpcall(f, f)))'), undefined);
     assert.deepEqual(printed, ['false\thandled: main.lua:1: stack overflow', 'false']);
   });
 
-  test('leave room for honest recursion', async () => {
+  test('the bound of calls leaves room for honest recursion', async () => {
     const { run, printed } = testScript(RULE);
     const failure = await run('local function f(n) return n == 0 and 0 or 1 + f(n - 1) end print(f(40000))');
     assert.deepEqual([failure, printed], [undefined, ['40000']]);

@@ -43,7 +43,7 @@ describe('Lua programs print what the native interpreter prints', () => {
       assert.equal(await outputOf(program, { limits: UNHURRIED }), expected);
     });
 
-    test(`${program}, paused again and again at odd instructions`, async () => {
+    test(`${program} prints what the native interpreter prints, paused again and again at odd instructions`, async () => {
       for (const hookInstructions of [5, 13, 101]) {
         const limits = { ...UNHURRIED, hookInstructions, sliceMs: 0 };
         assert.equal(await outputOf(program, { limits }), expected, `${hookInstructions} instructions`);

@@ -84,7 +84,7 @@ test('a module that raised is begun anew by the next require', async () => {
 });
 
 describe('functions that are read when they are first called', () => {
-  test('functions that are read when they are first called stay the same functions, and say where the script called them', async () => {
+  test("functions that are read when they are first called stay the same functions, and errors name the script's line", async () => {
     assert.deepEqual(
       await prints(
         'local first = {}\n' +
@@ -103,7 +103,7 @@ describe('functions that are read when they are first called', () => {
     );
   });
 
-  test('use what Lua brings, whatever the script has made of it', async () => {
+  test("functions that are read when they are first called use Lua's own, whatever the script has replaced", async () => {
     assert.deepEqual(
       await prints(
         'local print, resume, inspect, wrap = print, coroutine.resume, inspect, coroutine.wrap\n' +
@@ -120,7 +120,7 @@ describe('functions that are read when they are first called', () => {
 describe('os', () => {
   const clock = (): TestClock => new TestClock(Date.UTC(2026, 2, 29, 0, 59, 59, 900));
 
-  test('tells the name of a zone as the C library does', async () => {
+  test('os tells the name of a zone as the C library does', async () => {
     for (const [timeZone, names] of [
       ['Europe/Berlin', 'CET CEST'],
       ['Europe/London', 'GMT BST'],
@@ -143,7 +143,7 @@ describe('os', () => {
       );
   });
 
-  test('calls universal time GMT, as the C library does, whatever the zone of the site', async () => {
+  test('os calls universal time GMT, as the C library does, whatever the zone of the site', async () => {
     for (const timeZone of ['UTC', 'Asia/Tokyo'])
       assert.deepEqual(
         await prints('print(os.date("!%Z %z %H:%M", 3660), os.date("!*t", 3660).isdst)', {
@@ -154,7 +154,7 @@ describe('os', () => {
       );
   });
 
-  test('tells the time of the site, and what its zone does with the clock', async () => {
+  test('os tells the time of the site, and what its zone does with the clock', async () => {
     assert.deepEqual(
       await prints(
         'print(os.time(), os.date("%H:%M:%S %z %Z"), os.date("!%H:%M"), os.date("*t").isdst)\n' +
@@ -172,7 +172,7 @@ describe('os', () => {
     );
   });
 
-  test('measures elapsed time from the start of the script', async () => {
+  test('os measures elapsed time from the start of the script', async () => {
     const testClock = clock();
     const { run, printed, script } = testScript({ clock: testClock });
     await run('print(os.clock(), system.uptime(), os.difftime(7, 5))');
@@ -198,7 +198,7 @@ describe('os', () => {
     ]);
   });
 
-  test('a difference of what is no number names the argument and the line of the script', async () => {
+  test('os.difftime of what is no number names the argument and the line of the script', async () => {
     assert.deepEqual(
       await prints(
         'print(os.difftime("7", 5), pcall(function()\nreturn (os.difftime(7, {})) end))\n' +
@@ -211,13 +211,13 @@ describe('os', () => {
     );
   });
 
-  test('a date keeps the bytes between its conversions', async () => {
+  test('os.date keeps the bytes between its conversions', async () => {
     assert.deepEqual(await prints('print(os.date("!%H\\176\\255ä%M", 60):byte(1, -1))'), [
       [...Buffer.from('00'), 176, 255, ...Buffer.from('ä01')].join('\t'),
     ]);
   });
 
-  test('refuses times that there are not', async () => {
+  test('os.time refuses impossible times', async () => {
     const lines = await prints(
       'print(pcall(os.date, "%E", 0))\nprint(pcall(os.date, "*t", 1 << 60))\nprint(pcall(os.date, "%c", 0.5))\n' +
         'print(pcall(os.time, { year = 1 << 40, month = 1, day = 1 }))\nprint(pcall(os.time, 5))',
@@ -225,7 +225,7 @@ describe('os', () => {
     for (const line of lines) assert.match(line, /^false\t/);
   });
 
-  test('the offset of now is that of the calendar, however close other zones and changes of the clock are asked for', () => {
+  test('os tells the offset of now by the calendar, however close other zones and changes of the clock are', () => {
     const zones = Intl.supportedValuesOf('timeZone');
     const change = Date.UTC(2026, 2, 29, 1);
     const atMs = oneof(
@@ -264,7 +264,7 @@ describe('os', () => {
 });
 
 describe('inspect', () => {
-  test('shows any value, cycles and strange keys included', async () => {
+  test('inspect shows any value, cycles and strange keys included', async () => {
     const lines = await prints(
       'print(inspect({ 1, "two", { 3 } }))\n' +
         'print(inspect({ name = "x", ["end"] = 1, [10] = true, sub = { a = {} } }))\n' +
@@ -285,7 +285,7 @@ describe('inspect', () => {
 });
 
 describe('scheduler', () => {
-  test('runs a function every period, for the first time after one period', async () => {
+  test('scheduler runs a function every period, for the first time after one period', async () => {
     const clock = new TestClock();
     const { run, printed, script } = testScript({ clock });
     await run('print(math.type(scheduler.add(1000, function() print(os.clock()) end)))');
@@ -294,7 +294,7 @@ describe('scheduler', () => {
     assert.deepEqual(printed, ['integer', '1.0', '2.0', '3.0']);
   });
 
-  test('leaves a run out while the last one waits, and makes up for nothing', async () => {
+  test('scheduler skips a run while the last one waits, without catching up', async () => {
     const clock = new TestClock();
     const { run, printed, script } = testScript({ clock });
     await run('scheduler.add(1000, function() print(os.clock()) system.delay(2500) end)');
@@ -315,7 +315,7 @@ describe('scheduler', () => {
     );
   });
 
-  test('a function may remove itself; unknown numbers do not matter', async () => {
+  test('scheduler lets a function remove itself, and ignores unknown numbers', async () => {
     const clock = new TestClock();
     const { run, printed, script } = testScript({ clock });
     await run(
@@ -327,7 +327,7 @@ describe('scheduler', () => {
     assert.deepEqual(printed, [`${LIMITS.lua.jobPeriodMs / 1_000}`]);
   });
 
-  test(`refuses nonsense, and more than ${LIMITS.lua.jobs} functions`, async () => {
+  test(`scheduler refuses invalid arguments, and more than ${LIMITS.lua.jobs} functions`, async () => {
     const lines = await prints(
       'local f = function() end\n' +
         'print(pcall(scheduler.remove, scheduler.add("1e3", f)))\n' +

@@ -43,7 +43,7 @@ describe('a wait for what is known already', () => {
     throw new LuaError('not known');
   }
 
-  test('gives it at once, in a coroutine and in a protected call too', async () => {
+  test('a known value is returned at once, in a coroutine and in a protected call too', async () => {
     const { run, printed } = knowingScript();
     assert.equal(
       await run(
@@ -55,7 +55,7 @@ describe('a wait for what is known already', () => {
     assert.match(printed.join('\n'), /^1\tx\tnil\ttable: \S+\n3\nfalse\tmain.lua:3: not known$/);
   });
 
-  test('is no way around the limit on processor time', async () => {
+  test('a known value is no way around the limit on processor time', async () => {
     const { run } = knowingScript(QUICK);
     assert.equal((await run('while true do wait(1) end'))?.reason, 'time');
   });
@@ -90,7 +90,7 @@ describe('a Lua machine', () => {
     ['recursion without end', 'local function f() return pcall(f) and f() end while true do f() end'],
   ];
   for (const [title, source] of runaways)
-    test(`stops ${title} at its limit, whatever it catches, and stays usable`, async () => {
+    test(`a Lua machine stops ${title} at its limit, whatever it catches, and stays usable`, async () => {
       const { run, printed } = testScript({ limits: QUICK });
       const startedMs = system.monotonicMs();
       const failure = await run(source);
@@ -161,7 +161,7 @@ describe('a Lua machine', () => {
     ]);
   });
 
-  test('tells where an error was raised, and through which calls', async () => {
+  test('a Lua machine tells where an error was raised, and through which calls', async () => {
     const { run } = testScript();
     const failure = await run(
       'local function read(t)\n  return t.value.x\nend\nfunction update()\n  read({})\nend\nupdate()',
@@ -176,13 +176,13 @@ describe('a Lua machine', () => {
     ]);
   });
 
-  test('calls an error that is no text by its type, and asks no metamethod', async () => {
+  test('a Lua machine names an error that is no text by its type, and calls no metamethod', async () => {
     const { run } = testScript({ limits: QUICK });
     const hostile = 'error(setmetatable({}, { __tostring = function() while true do end end }))';
     assert.equal((await run(hostile))?.message, '(error object is a table value)');
   });
 
-  test('names line and file of what does not compile', async () => {
+  test('a Lua machine names line and file of what does not compile', async () => {
     const failure = await testScript().run('local x = 1\nx = = 2');
     assert.deepEqual(
       [failure?.reason, failure?.message],
@@ -190,7 +190,7 @@ describe('a Lua machine', () => {
     );
   });
 
-  test('waits through protected calls, coroutines, iterators and metamethods', async () => {
+  test('a Lua machine waits through protected calls, coroutines, iterators and metamethods', async () => {
     const { run, printed, waiting } = waitingScript();
     const done = run(
       'local t = setmetatable({}, { __index = function(_, k) return wait(k) end, __call = wait })\n' +
@@ -207,7 +207,7 @@ describe('a Lua machine', () => {
     assert.deepEqual(printed, ['true\ta\tb', '1', '2', 'true\tnil\tz']);
   });
 
-  test('tells what waits when its call is given up', async () => {
+  test('a Lua machine names what waits when its call times out', async () => {
     const clock = new TestClock();
     const deadlines: (number | undefined)[] = [];
     const { run } = testScript({
@@ -225,7 +225,7 @@ describe('a Lua machine', () => {
     assert.deepEqual(deadlines, [undefined, clock.monotonicMs() + LIMITS.lua.callMs]);
   });
 
-  test('refuses to wait where Lua cannot, before the host has begun', async () => {
+  test('a Lua machine refuses to wait where Lua cannot, before the host has begun', async () => {
     const { run, printed, waiting } = waitingScript();
     await run(
       'print(pcall(table.sort, { 2, 1 }, function() wait(1) end))\n' +
@@ -236,7 +236,7 @@ describe('a Lua machine', () => {
     assert.equal(waiting.length, 0);
   });
 
-  test('a coroutine that waits for the host is nobody else’s to resume', async () => {
+  test('a coroutine that waits for the host cannot be resumed by others', async () => {
     const { run, printed, waiting } = waitingScript();
     const first = run('co = coroutine.create(function() return wait("x") end) print(coroutine.resume(co))');
     await until(() => waiting.length === 1);
@@ -273,7 +273,7 @@ describe('a Lua machine', () => {
     assert.deepEqual([failures, printed], [[undefined, undefined, undefined], ['600']]);
   });
 
-  test('a runaway has one slice at most before its neighbour has its turn', async () => {
+  test('a runaway script has one slice at most before its neighbour has its turn', async () => {
     const slices: string[] = [];
     const scheduler = testScheduler({}, (runnable) =>
       slices.push(runnable === hog.script ? 'hog' : 'neighbour'),
@@ -292,14 +292,14 @@ describe('a Lua machine', () => {
     assert.doesNotMatch(between, /hog hog hog hog/);
   });
 
-  test('makes a script pause that takes more than its share of the processor', async () => {
+  test('a Lua machine pauses a script that takes more than its share of the processor', async () => {
     const clock = new TestClock();
     const { run, paused } = testScript({ clock, limits: { processorBurstMs: 5, processorPermille: 500 } });
     await run('for i = 1, 4e6 do end');
     assert.ok(paused.length > 0 && (paused[0] ?? 0) >= 1);
   });
 
-  test('counts the processor that a turn took, and the time where nothing can yield', async () => {
+  test('a Lua machine counts the processor time of a turn, and wall time where nothing can yield', async () => {
     const { run, printed } = testScript({ limits: QUICK, processorMs: () => 0 });
     assert.equal(await run('for i = 1, 3e7 do end print("done")'), undefined);
     assert.deepEqual(printed, ['done']);
@@ -326,7 +326,7 @@ describe('a Lua machine', () => {
     assert.deepEqual(paused, []);
   });
 
-  test('gives a call up after its time, waiting included', async () => {
+  test('a Lua machine ends a call after its time, waiting included', async () => {
     const clock = new TestClock();
     const { script, failures } = testScript({ clock });
     await script.run(Buffer.from('scheduler.add(1000, function() system.delay(60000) end)'), 'm.lua');
@@ -339,7 +339,7 @@ describe('a Lua machine', () => {
     script.close();
   });
 
-  test('loads modules that came along, once each, and nothing else', async () => {
+  test('a Lua machine loads modules of the script, once each, and nothing else', async () => {
     const source = (text: string) => ({ source: Buffer.from(text), file: './lib/a.lua' });
     const { run, printed } = testScript({
       modules: { a: source('count = (count or 0) + 1\nreturn { n = count }'), bad: source('x = = 1') },
@@ -359,7 +359,7 @@ describe('a Lua machine', () => {
     ]);
   });
 
-  test('loads a module that came along under the name of a library, which that one may ask for', async () => {
+  test("a Lua machine loads a script's module under the name of a library, which that one may require", async () => {
     const { run, printed } = testScript();
     await run(
       'package.preload.json = function() count = (count or 0) + 1 return { below = require("json") } end\n' +
@@ -371,7 +371,7 @@ describe('a Lua machine', () => {
     assert.deepEqual(printed, ['true\ttrue\t1\ttrue', 'true\ttrue\ttrue']);
   });
 
-  test('closing ends everything at once', async () => {
+  test('closing a Lua machine ends everything at once', async () => {
     const { run, script, waiting } = waitingScript();
     const waits = run('wait(1)');
     const runs = run('while true do end');

@@ -50,7 +50,7 @@ const scalar = oneof(
 );
 
 describe('the border between Lua and its host', () => {
-  test('takes a value as it takes its JSON text', async () => {
+  test('a value crosses from Lua as its JSON text does', async () => {
     const { run, printed, border } = echoScript();
     const check = async (value: unknown): Promise<void> => {
       border.given = [new LuaData(value), new LuaJson(exactJson(value))];
@@ -64,7 +64,7 @@ describe('the border between Lua and its host', () => {
     await assertProperty(asyncProperty(jsonValue(), check), { numRuns: runs(100) });
   });
 
-  test('a whole number has all its digits, however it was written', async () => {
+  test('a whole number from Lua has all its digits, however it was written', async () => {
     const { run, printed, border } = echoScript();
     const numbers = [2 ** 60, -(2 ** 60), 2 ** 53 + 2, 2n ** 60n + 1n, 1e20];
     border.given = [new LuaData(numbers), new LuaJson(exactJson(numbers))];
@@ -76,7 +76,7 @@ describe('the border between Lua and its host', () => {
     assert.deepEqual(printed, [digits, 'true', digits, 'true']);
   });
 
-  test('gives up a value that is nested too deep', async () => {
+  test('a value nested too deep does not cross from Lua', async () => {
     const { run, printed, border } = echoScript();
     let deep: unknown = 1;
     for (let depth = 0; depth <= LIMITS.lua.jsonDepth; depth++) deep = [deep];
@@ -85,7 +85,7 @@ describe('the border between Lua and its host', () => {
     assert.deepEqual(printed, [`false\tthe JSON text is nested deeper than ${LIMITS.lua.jsonDepth} levels`]);
   });
 
-  test('writes a float without a fraction with the digits that it has, as far as integers go', async () => {
+  test('a float without a fraction is written with its digits, as far as integers go', async () => {
     const { run, border } = echoScript();
     const written: [lua: string, text: string][] = [
       ['5.0', '5'],
@@ -103,7 +103,7 @@ describe('the border between Lua and its host', () => {
     assert.deepEqual(border.seen.map(jsonOf), [`[${texts.join(',')}]`, ...texts]);
   });
 
-  test('hands nothing over that is no value', async () => {
+  test('what is no value does not cross from Lua', async () => {
     const { run, printed } = echoScript();
     const failure = await run(
       'for _, v in ipairs{ print, coroutine.create(print), { print } } do print(pcall(echo, v)) end\n' +
@@ -121,7 +121,7 @@ describe('the border between Lua and its host', () => {
     ]);
   });
 
-  test('gives an error of the host the line that called it', async () => {
+  test('an error of the host has the line that called it', async () => {
     const { run } = testScript({
       libraries: [
         { name: 'fail', source: 'local host, kit = ...\nfail, later = host.fail, kit.wait("later")' },
@@ -137,7 +137,7 @@ describe('the border between Lua and its host', () => {
     assert.equal((await run('\n\nlater()'))?.message, 'main.lua:3: too late');
   });
 
-  test('keeps every scalar exactly, both ways: bytes, 64-bit integers, 1 beside 1.0', async () => {
+  test('every scalar crosses exactly, both ways: bytes, 64-bit integers, 1 beside 1.0', async () => {
     const { script, border } = echoScript();
     await script.run(Buffer.from('function cross() echo(give()) end\nscheduler.add(50, cross)'), 'm.lua');
     await assertProperty(
@@ -153,7 +153,7 @@ describe('the border between Lua and its host', () => {
     script.close();
   });
 
-  test('keeps JSON through tables, except what Lua has no room for', async () => {
+  test('JSON survives tables, except what Lua has no room for', async () => {
     const { script, border } = echoScript();
     await script.run(Buffer.from('scheduler.add(50, function() echo(give()) end)'), 'm.lua');
     await assertProperty(
@@ -170,7 +170,7 @@ describe('the border between Lua and its host', () => {
     script.close();
   });
 
-  test('reads numbers of JSON as Lua wants them, and writes integral floats without fraction', async () => {
+  test('numbers of JSON are read as Lua wants them, and integral floats written without fraction', async () => {
     const { run, printed } = testScript();
     const failure = await run(
       'local t = json.decode("[1, 1.0, 1e2, -0, 9223372036854775807, 9223372036854775808.0, 0.1]")\n' +
@@ -194,7 +194,7 @@ describe('the border between Lua and its host', () => {
     assert.equal(printed[9], 'nil\t8');
   });
 
-  test('writes a table of table.pack as a list with null for what is absent', async () => {
+  test('a table of table.pack is a list with null for what is absent', async () => {
     const { run, printed } = testScript();
     const failure = await run(
       'print(json.encode(table.pack(nil, 2, nil)), json.encode({ n = 2, [2] = { n = 2, [1] = true } }))\n' +
@@ -209,13 +209,13 @@ describe('the border between Lua and its host', () => {
 
   const faults = ['', '{', '{"a" 1}', 'nan', 'tru', '1 2', '[1', '"abc', '-', 'nul'];
   for (const text of faults)
-    test(`refuses what is no JSON: ${JSON.stringify(text)}`, async () => {
+    test(`json.decode refuses what is no JSON: ${JSON.stringify(text)}`, async () => {
       const { run, printed } = testScript();
       await run(`print(pcall(json.decode, ${JSON.stringify(text)}))`);
       assert.match(printed[0] ?? '', /^false\tinvalid JSON/);
     });
 
-  test('leaves out what printf writes for no number, and warns once an hour for each name', async () => {
+  test('json.decode leaves out what printf writes for no number, and warns once an hour for each name', async () => {
     const { run, printed, warned } = testScript();
     const decode = `local t = json.decode('{"power":nan,"list":[1,-inf,007],"text":"a\tb",}')
       print(t.power, t.list[1], t.list[2], math.type(t.list[3]), t.text)`;
@@ -232,19 +232,19 @@ describe('the border between Lua and its host', () => {
     ['-9223372036854775809', 'the JSON text has an integer of more than 64 bits at byte 2'],
     ['1e400', 'the JSON text has a number that is not finite at byte 2'],
   ] as const)
-    test(`refuses ${number}, which no number of Lua holds`, async () => {
+    test(`json.decode refuses ${number}, which no number of Lua holds`, async () => {
       const { run, printed } = testScript();
       await run(`print(pcall(json.decode, "[${number}]"))`);
       assert.equal(printed[0], `false\t${message}`);
     });
 
-  test('refuses nesting without end before it fills memory', async () => {
+  test('json.decode refuses endless nesting before it fills memory', async () => {
     const { run, printed } = testScript();
     await run('print(pcall(json.decode, ("["):rep(100000)))');
     assert.equal(printed[0], `false\tthe JSON text is nested deeper than ${LIMITS.lua.jsonDepth} levels`);
   });
 
-  test('refuses JSON beyond the limit of size, reading and writing', async () => {
+  test('JSON beyond the limit of size is refused, reading and writing', async () => {
     // Megabytes of text take longer than a turn on a busy machine.
     const limits = { turnMs: 60_000, nativeMs: 60_000 };
     const { run, printed } = testScript({ memoryBytes: 64 * 1_048_576, limits });
@@ -258,7 +258,7 @@ describe('the border between Lua and its host', () => {
     ]);
   });
 
-  test('writes floats as Lua does', async () => {
+  test('floats are written as Lua does', async () => {
     const { script, printed } = testScript();
     await script.run(Buffer.from('scheduler.add(50, function(x) print(x) end)'), 'm.lua');
     await assertProperty(

@@ -13,7 +13,7 @@ function timers(clock: TestClock): PeriodicTimers {
 }
 
 describe('timers of what comes again and again', () => {
-  test('fire together when they are due at nearly the same time', async () => {
+  test('periodic timers fire together when they are due at nearly the same time', async () => {
     const clock = new TestClock();
     const periodic = timers(clock);
     const firedMs: number[] = [];
@@ -25,7 +25,7 @@ describe('timers of what comes again and again', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('are never early, and late by a fiftieth of their period at most', async () => {
+  test('periodic timers are never early, and late by a fiftieth of their period at most', async () => {
     await assertProperty(
       asyncProperty(
         integer({ min: 0, max: 100_000_000 }),
@@ -43,7 +43,7 @@ describe('timers of what comes again and again', () => {
     );
   });
 
-  test('do not fire once they are cancelled, and leave nothing behind', async () => {
+  test('periodic timers do not fire once they are cancelled, and leave nothing behind', async () => {
     const clock = new TestClock();
     const periodic = timers(clock);
     const fired: string[] = [];
@@ -63,7 +63,7 @@ describe('timers of what comes again and again', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('one that fires may cancel another of its moment, and set the next', async () => {
+  test('a periodic timer may cancel another one due at its moment, and set the next', async () => {
     const clock = new TestClock();
     const periodic = timers(clock);
     const fired: string[] = [];
@@ -77,7 +77,7 @@ describe('timers of what comes again and again', () => {
     assert.deepEqual(fired, ['first', 'again']);
   });
 
-  test('let functions of scripts keep their period in the long run', async () => {
+  test('periodic timers let functions of scripts keep their period in the long run', async () => {
     const clock = new TestClock();
     await clock.advance(7);
     const { script, printed } = testScript({ clock });

@@ -35,9 +35,10 @@ describe('Lua syntax', () => {
     ],
   ];
   for (const [title, source, line, message] of faults)
-    test(`refuses ${title}, with its line`, () => assert.deepEqual(check(source), { line, message }));
+    test(`Lua syntax refuses ${title}, with its line`, () =>
+      assert.deepEqual(check(source), { line, message }));
 
-  test('accepts what the machine runs: 5.4 syntax, any bytes in texts, a shebang and a byte order mark', () => {
+  test('Lua syntax accepts what the machine runs: 5.4 syntax, any bytes in texts, a shebang and a byte order mark', () => {
     for (const source of [
       '',
       'local a <close> = nil; return 7 // 2, 1 << 3, "\\u{1F600}"',
@@ -49,7 +50,7 @@ describe('Lua syntax', () => {
       assert.equal(check(source), undefined, source);
   });
 
-  test('keeps line numbers behind a shebang', () => {
+  test('Lua syntax keeps line numbers behind a shebang', () => {
     assert.equal(check('#!/usr/bin/lua\nx = = 1')?.line, 2);
   });
 
@@ -74,7 +75,7 @@ describe('Lua syntax', () => {
     );
   });
 
-  test('the machine is the one that was examined', () => {
+  test('the machine is the examined version', () => {
     const file = createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm');
     assert.equal(
       createHash('sha256').update(readFileSync(file)).digest('hex'),

@@ -16,7 +16,7 @@ function civilDay(atMs: number, zone: string): Temporal.PlainDate {
 }
 
 describe('jobs of the calendar', () => {
-  test('a daily time comes exactly once on every civil day of every zone', () => {
+  test('a daily job runs exactly once on every civil day of every zone', () => {
     assertProperty(
       property(
         constantFrom(...ZONES),
@@ -54,7 +54,7 @@ describe('jobs of the calendar', () => {
       assert.equal(new Set(days).size, 365);
     });
 
-  test('refuses patterns and events that there are not, and sun without a place', async () => {
+  test('jobs of the calendar refuse unknown patterns and events, and sun without a place', async () => {
     const rule = startRule(
       'local f = function() end\n' +
         'print((pcall(scheduler.add_cron, "61 * * * *", f)), (pcall(scheduler.add_sun, "teatime", 0, f)))\n' +
@@ -106,7 +106,7 @@ describe('jobs of the calendar', () => {
     rule.run.stop();
   });
 
-  test('a moment that a correction of the clock skips comes at once, what a larger jump skips is left out', async () => {
+  test('a moment that a correction of the clock skips runs at once, and what a larger jump skips is left out', async () => {
     const clock = new TestClock(Date.UTC(2026, 4, 1, 10, 59));
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%T")) end)', { clock });
     await rule.idle();
@@ -120,7 +120,7 @@ describe('jobs of the calendar', () => {
     assert.deepEqual(rule.said(), ['11:01:00', '13:00:00']);
   });
 
-  test('a moment that a jump skipped comes at its time when the clock is put back', async () => {
+  test('a moment that a jump skipped runs at its time when the clock is put back', async () => {
     const clock = new TestClock(Date.UTC(2026, 4, 1, 12));
     const rule = startRule('scheduler.add_cron("0 22 * * *", function() print(os.date("%F %T")) end)', {
       clock,
@@ -147,7 +147,7 @@ describe('jobs of the calendar', () => {
     rule.run.stop();
   });
 
-  test('the sun: times of the day, and a job before sunset', async () => {
+  test('jobs of the sun have times of the day, also before sunset', async () => {
     const clock = new TestClock(Date.UTC(2026, 5, 21, 10));
     const site = { timeZone: 'Europe/Berlin', location: { latitude: 52.52, longitude: 13.405 } };
     const rule = startRule(
@@ -162,7 +162,7 @@ describe('jobs of the calendar', () => {
     assert.deepEqual(rule.said(), ['04:43\t21:33\ttrue', 'true', '21 20:33', '22 20:33']);
   });
 
-  test('a sunset that a polar summer keeps away comes weeks later, once a day', () => {
+  test('a sunset during a polar summer comes weeks later, once a day', () => {
     const site = { timeZone: 'Europe/Oslo', location: { latitude: 69.65, longitude: 18.96 } };
     const fromMs = Date.UTC(2026, 5, 1);
     const firstMs = nextSunMs('sunset', 0, fromMs, site) ?? 0;

@@ -51,7 +51,7 @@ function startHost(options: { limits?: Partial<Limits['rules']['dryRun']>; isGat
 }
 
 describe('the host of dry runs', () => {
-  test('the host of dry runs ends a script that is stuck with its thread, and tells what it did before', async () => {
+  test('the host of dry runs ends a stuck script with its thread, and reports what it did before', async () => {
     const { begin, over } = startHost();
     begin(1, `enapter.log('before') system.delay(5000) enapter.log('later') ${STUCK_BOMB}`);
     const { report } = await over(1);
@@ -66,7 +66,7 @@ describe('the host of dry runs', () => {
     assert.deepEqual([report.end, report.counts], ['failed', { log: 2, error: 1 }]);
   });
 
-  test('the host of dry runs ends one that never comes to its own limit of time', async () => {
+  test('the host of dry runs ends a script that never comes to its own limit of time', async () => {
     const { begin, over } = startHost({ limits: { durationMs: 10, graceMs: 500 } });
     // An answer that never comes.
     begin(1, 'enapter.devices()');
@@ -74,7 +74,7 @@ describe('the host of dry runs', () => {
     assert.deepEqual([report.end, report.limit], ['limit_reached', 'time']);
   });
 
-  test('says nothing more of one that was ended from outside, or by the next one', async () => {
+  test('the host of dry runs reports nothing more of one that was ended from outside, or by the next one', async () => {
     const { host, messages, begin, over } = startHost();
     begin(1, 'enapter.devices()');
     host.receive({ type: 'dry_run_end', dryRun: 1 });
@@ -89,7 +89,7 @@ describe('the host of dry runs', () => {
     );
   });
 
-  test('hands questions and answers on', async () => {
+  test('the host of dry runs passes questions and answers on', async () => {
     const { host, messages, begin, over } = startHost();
     begin(1, `for _, device in ipairs(enapter.devices()) do enapter.log(device.name) end`);
     const asked = () => messages.find((message) => message.type === 'dry_run_request');
@@ -104,7 +104,7 @@ describe('the host of dry runs', () => {
     ]);
   });
 
-  test('tells the script when a request does not go out, and its log when the end does not', async () => {
+  test('the host of dry runs tells the script when a request does not go out, and its log when the end does not', async () => {
     const { lines, begin, over } = startHost({ isGatewayGone: true });
     begin(1, `enapter.log(select(2, enapter.devices()))`);
     const { report } = await over(1);

@@ -42,7 +42,7 @@ describe('notify', () => {
       'the severity "debug" is none of info, warning, error',
     ],
   ] as const)
-    test(`refuses ${title}, returns the reason and logs it`, async () => {
+    test(`notify refuses ${title}, returns the reason and logs it`, async () => {
       const { asked, entries } = await said(
         `local sent, fault = ${call} print(tostring(sent) .. ' ' .. fault)`,
       );
@@ -51,13 +51,13 @@ describe('notify', () => {
       assert.equal(entries[1], `debug nil ${fault}`);
     });
 
-  test('names a title that is no text in the line of the script', async () => {
+  test('notify names a title that is no text in the line of the script', async () => {
     const { asked, entries } = await said('notify(nil)');
     assert.deepEqual(asked, []);
     assert.match(entries.join('\n'), /main\.lua:1: bad argument #1 to 'notify' \(string expected, got nil\)/);
   });
 
-  test('returns and logs what the gateway refuses', async () => {
+  test('notify returns and logs what the gateway refuses', async () => {
     const { entries } = await said(`print(select(2, notify('Full')))`, {
       notify: () => refused('no notification channel takes messages of severity info'),
     });
@@ -67,7 +67,7 @@ describe('notify', () => {
     ]);
   });
 
-  test('counts a refusal that repeats instead of logging it again', async () => {
+  test('notify counts a repeated refusal instead of logging it again', async () => {
     const rule = startRule(`scheduler.add(1000, function() notify('Full') end)`, {
       answers: answers({ notify: () => refused('no notification channel takes messages of severity info') }),
       rule: { runtimeVersion: 'V3' },
@@ -82,7 +82,7 @@ describe('notify', () => {
     assert.match(refusals()[1] ?? '', /^\d+ times since \d\d:\d\d: notify "Full" was refused/);
   });
 
-  test('sends the longest title and text, with severity info and no text by default', async () => {
+  test('notify sends the longest title and text, with severity info and no text by default', async () => {
     const { asked, entries } = await said(
       `print(notify('Full'))
        notify(('t'):rep(${notificationTitleLength}), ('x'):rep(${notificationTextLength}), 'error')`,
@@ -98,17 +98,17 @@ describe('notify', () => {
     assert.equal(entries[0], 'debug true');
   });
 
-  test('leaves a function of this name to the script that has one', async () => {
+  test('notify leaves a function of this name to the script that has one', async () => {
     const { asked, entries } = await said(`function notify(text) print('own ' .. text) end notify('x')`);
     assert.deepEqual([asked, entries[0]], [[], 'debug own x']);
   });
 
-  test('notify is not there in runtime V1', async () => {
+  test('notify does not exist in runtime V1', async () => {
     const { entries } = await said('print(type(notify))', {}, 'V1');
     assert.equal(entries[0], 'debug nil');
   });
 
-  test('sends nothing in a dry run, which shows each message and what would be too many', async () => {
+  test('notify sends nothing in a dry run, which shows each message and those beyond the limit', async () => {
     const { story, asked } = await tryDry(`
       for number = 1, ${notificationsPerHour + 1} do notify('Full', 'of sun ' .. number, 'warning') end
       scheduler.add(6 * 60000, function() notify('Later') end)`);

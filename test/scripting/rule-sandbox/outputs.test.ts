@@ -12,13 +12,13 @@ async function asked(code: string, own: Parameters<typeof answers>[0] = {}) {
 }
 
 describe('output.request', () => {
-  test('names what is wrong with its arguments in the line of the script', async () => {
+  test('output.request names wrong arguments in the line of the script', async () => {
     const { rule, requests } = await asked(`output.request('battery', nil)`);
     assert.deepEqual(requests, []);
     assert.match(rule.said().join('\n'), /bad argument #2 to 'request'/);
   });
 
-  test('returns nil and the reason when the gateway or the device is not what it should be', async () => {
+  test('output.request returns nil and the reason when the gateway or the device refuses', async () => {
     const { rule } = await asked(
       `for _, name in ipairs({ 'nobody', 'battery' }) do
          local answer, fault = output.request(name, 'charge', {}, {})
@@ -32,7 +32,7 @@ describe('output.request', () => {
     ]);
   });
 
-  test('takes a device, an id or a slug, and leaves arguments out for bounds alone', async () => {
+  test('output.request takes a device, an id or a slug, and leaves arguments out for bounds alone', async () => {
     const { requests, rule } = await asked(
       `local device = enapter.device('battery')
        local answer = output.request(device, 'charge', { w = 100 }, { safe = 'stop', priority = 3 })
@@ -59,7 +59,7 @@ describe('output.request', () => {
     assert.equal(rule.said()[0], 'true');
   });
 
-  test('shows in a dry run the commands that it changes to, and the safe one when the rule withdraws', async () => {
+  test('output.request shows in a dry run its changes of the command, and the safe one when the rule withdraws', async () => {
     const { story } = await tryDry(`
       local minute = 0
       scheduler.add(60000, function()

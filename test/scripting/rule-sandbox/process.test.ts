@@ -23,7 +23,7 @@ function residentBytes(processId: number | undefined): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1_024;
 }
 
-test('the sandbox runs rules in a process of its own, gives memory back, is started again when it dies, and ends when told', async () => {
+test('the sandbox runs rules in a process of its own, frees memory, restarts when it dies, and ends on request', async () => {
   const clock = createSystemClock();
   const heard: FromSandbox[] = [];
   let starts = 0;
@@ -90,7 +90,7 @@ test('the sandbox runs rules in a process of its own, gives memory back, is star
   assert.equal(program.lastExit?.reason, 'stopped');
 });
 
-test('a value that is told right behind the answer of its watch reaches the function', async () => {
+test('a value sent right behind the answer of its watch reaches the function', async () => {
   const clock = createSystemClock();
   const commands: unknown[] = [];
   const say = (message: Parameters<typeof encodeSandboxMessage>[0]): void =>

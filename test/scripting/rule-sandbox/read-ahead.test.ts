@@ -33,7 +33,7 @@ async function second(rule: RunningRule): Promise<string[][]> {
 const BEGIN = 'local d = enapter.device("battery") local t = d.telemetry\n';
 
 describe('what a rule reads one after another', () => {
-  test('is asked for together from the second time on, and is always that of the time', async () => {
+  test('values that a rule reads in a row are requested together from the second time on, and are always current', async () => {
     const values: Record<string, number> = { a: 1, b: 2, c: 3 };
     const rule = started(
       `${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b"), t.now("c")) end)`,
@@ -49,7 +49,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('is asked for anew behind a wait', async () => {
+  test('values that a rule reads in a row are requested again after a wait', async () => {
     const values = { a: 1, b: 1 };
     const rule = started(
       `${BEGIN}local waits = false
@@ -72,7 +72,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('is asked for anew behind a command', async () => {
+  test('values that a rule reads in a row are requested again after a command', async () => {
     const values = { a: 1, b: 1 };
     const rule = started(
       `${BEGIN}local commands = false
@@ -91,7 +91,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('is asked for anew when it is wanted twice', async () => {
+  test('a value that a rule reads twice is requested again', async () => {
     const rule = started(
       `${BEGIN}scheduler.add(1000, function() t.now("a") t.now("b") t.now("a") t.now("b") end)`,
       { answers: meters({ a: 1, b: 1 }) },
@@ -105,7 +105,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('is asked for anew when it came too long ago', async () => {
+  test('values that a rule reads in a row are requested again when they came too long ago', async () => {
     const values = { a: 1, b: 1 };
     const rule = started(`${BEGIN}scheduler.add(1000, function() t.now("a") t.now("b") end)`, {
       answers: meters(values),
@@ -117,7 +117,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('goes along no more when it was wanted in vain', async () => {
+  test('values requested ahead and not read are left out the next time', async () => {
     const rule = started(
       `${BEGIN}local first = true
       scheduler.add(1000, function() t.now("a") if first then t.now("b") first = false end end)`,
@@ -130,7 +130,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('counts one by one for what it may ask in a second', async () => {
+  test('values requested ahead count one by one for the rate of a rule', async () => {
     const rule = started(
       `${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b"), t.now("c")) end)`,
       {
@@ -144,7 +144,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('does not go along under a name beyond all measure', async () => {
+  test('a value with an oversized name is not requested ahead', async () => {
     const long = 'x'.repeat(2_000);
     const rule = started(
       `${BEGIN}scheduler.add(1000, function() t.now("a") t.now("${long}") t.now("b") end)`,
@@ -156,7 +156,7 @@ describe('what a rule reads one after another', () => {
     rule.run.stop();
   });
 
-  test('is answered one by one where the gateway refuses all of it', async () => {
+  test('values requested ahead are requested one by one where the gateway refuses all of them', async () => {
     const rule = started(`${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b")) end)`, {
       answers: { ...meters({ a: 1, b: 2 }), several: () => refused('the answer is too large') },
     });

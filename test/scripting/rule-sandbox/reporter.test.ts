@@ -59,7 +59,7 @@ const shown = (messages: readonly FromSandbox[]): string[] =>
   });
 
 describe('a gateway that does not read fast enough', () => {
-  test('a gateway that does not read fast enough gets the newest state of each rule, the ends of runs, and the number of missing entries', async () => {
+  test('a gateway that reads slowly gets the newest state of each rule, the ends of runs, and the number of missing entries', async () => {
     const { tell, link, told } = setUp();
     link.room = 0;
     assert.equal(tell(state('a', 'STARTED')), false);
@@ -83,7 +83,7 @@ describe('a gateway that does not read fast enough', () => {
     assert.deepEqual(shown(told), ['m']);
   });
 
-  test('a gateway that does not read fast enough is told nothing any more when it is gone, and nobody tries for ever', async () => {
+  test('a gateway that has gone gets no more messages, and nobody tries for ever', async () => {
     const { tell, link, told } = setUp();
     link.room = 0;
     tell(state('a', 'STARTED'));

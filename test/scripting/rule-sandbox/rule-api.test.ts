@@ -6,7 +6,7 @@ import { answers, BATTERY, ok, prints, refused, startRule } from '../../support/
 import { TestClock } from '../../support/test-clock.ts';
 
 describe('devices of a rule', () => {
-  test('a device that is not there is nil and a text', async () => {
+  test('an unknown device is nil and a text', async () => {
     assert.deepEqual(await prints('print(enapter.device("x"))'), ['nil\tdevice "x" not found']);
   });
 
@@ -30,7 +30,7 @@ describe('devices of a rule', () => {
     );
   });
 
-  test('online, implements and property read what is true now, with a dot or a colon', async () => {
+  test('online, implements and property are current, with a dot or a colon', async () => {
     const read = answers({
       device_online: () => ok(true),
       device_profiles: () => ok(['energy.battery', 'lib.x']),
@@ -54,7 +54,7 @@ describe('devices of a rule', () => {
     );
   });
 
-  test('a colon does as well as a dot for what is asked of enapter itself', async () => {
+  test('functions of enapter itself take a colon as well as a dot', async () => {
     const rule = startRule(
       'print(enapter:device("battery").name, #enapter:devices(), select(2, enapter:device("x")))\n' +
         'enapter:log("said", "warning")',
@@ -64,7 +64,7 @@ describe('devices of a rule', () => {
     assert.equal(rule.entries[1]?.severity, 'warning');
   });
 
-  test('every function of a deleted device says so', async () => {
+  test('every function of a deleted device returns that it was deleted', async () => {
     const gone = answers({
       device_online: () => refused('device not found'),
       latest: () => refused('device not found'),
@@ -77,7 +77,7 @@ describe('devices of a rule', () => {
     );
   });
 
-  test('telemetry.now gives every type of value, and asks for 30 s unless told otherwise', async () => {
+  test('telemetry.now gives every type of value, and requires 30 s by default', async () => {
     const values: Record<string, unknown> = {
       power: 1.5,
       count: 2,
@@ -109,7 +109,7 @@ describe('devices of a rule', () => {
     assert.deepEqual(new Set(asked), new Set([30_000, 120_000, 3_600_000, 500]));
   });
 
-  test('averages take a number with one letter, and read a day at most', async () => {
+  test('averages take a number with one letter, and cover a day at most', async () => {
     const rule = startRule(
       'local t = enapter.device("battery").telemetry\n' +
         'print(t.avg("power", "10s"), t:min("power", "1.5m"), t.max("power", "3d"))\n' +
@@ -132,7 +132,7 @@ describe('devices of a rule', () => {
     );
   });
 
-  test('reacts to new values with the newest only, and ends when it stops to watch', async () => {
+  test('a rule reacts to new values with the newest only, and ends when it stops watching', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'local id = enapter.device("battery").telemetry.on_update("power", function(v, t) print(v, t) system.delay(1000) end)\n' +
@@ -155,7 +155,7 @@ describe('devices of a rule', () => {
 describe('commands of a rule', () => {
   const line = 'local d = enapter.device("battery")\n';
 
-  test('a failure is nil and its text', async () => {
+  test('a failed command is nil and its text', async () => {
     assert.deepEqual(
       await prints(`${line}print(d.execute_command("go")) print(d.execute("go", nil, { timeout = "x" }))`, {
         answers: answers({ execute: () => refused('device is offline') }),
@@ -176,7 +176,7 @@ describe('commands of a rule', () => {
     assert.ok(!rule.asked.some(({ method }) => method === 'execute'));
   });
 
-  test('success is the payload; arguments and options arrive', async () => {
+  test('a successful command returns the payload; arguments and options arrive', async () => {
     const rule = startRule(
       `${line}print(d.execute_command("set", { power = 5, exact = 1.5 }, { timeout = "2s", ephemeral = true }).result)\n` +
         'print(next(d:execute("stop", nil, { timeout = math.maxinteger })))',
@@ -305,7 +305,7 @@ describe('time, constants and logs of a rule', () => {
     );
   });
 
-  test('constants: id, version, and an offset that follows daylight saving', async () => {
+  test('the constants of a rule are id, version, and an offset that follows daylight saving', async () => {
     const clock = new TestClock(Date.UTC(2026, 2, 29, 0, 59, 58));
     const rule = startRule(
       'print(RULE_ID, runtime_version, TIMEZONE) system.delay(3000) print(TIMEZONE, nothing)',
@@ -320,7 +320,7 @@ describe('time, constants and logs of a rule', () => {
     assert.deepEqual(rule.said(), ['r-1\tv3\t3600', '7200\tnil']);
   });
 
-  test('severities as documented; texts of any type; long ones are cut', async () => {
+  test('log entries of a rule have the documented severities and texts of any type, and long ones are cut', async () => {
     const rule = startRule(
       'enapter.log("a", "error") enapter.log(1.0) enapter.log({} == nil, "warning") enapter.log("x", "loud", true)\n' +
         `enapter.log(("ä"):rep(${LIMITS.rules.logMessageBytes}))`,
@@ -338,7 +338,7 @@ describe('time, constants and logs of a rule', () => {
     assert.equal(Buffer.byteLength(rule.entries[4]?.message ?? ''), LIMITS.rules.logMessageBytes);
   });
 
-  test('a flood of logs is cut off, and its size told', async () => {
+  test('a flood of logs is cut off, and its size reported', async () => {
     const clock = new TestClock();
     const rule = startRule('for i = 1, 1000 do enapter.log(i) end system.delay(5000)', { clock });
     await rule.idle();

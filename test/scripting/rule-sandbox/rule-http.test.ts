@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { startRule } from '../../support/rule-run.ts';
 import { until } from '../../support/until.ts';
 
-test('a rule asks a service; what does not answer is nil and a text', async () => {
+test('a rule calls a service, and one that does not answer is nil and a text', async () => {
   const server = createServer((_request, response) => {
     response.setHeader('Content-Type', 'application/json');
     response.end('{"price": 0.25}');

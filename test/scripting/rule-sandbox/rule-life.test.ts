@@ -6,7 +6,7 @@ import { answers, ok, refused, startRule } from '../../support/rule-run.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 
 describe('the life of a V3 rule', () => {
-  test('a script that does not compile is broken; one that raises has failed, with its calls', async () => {
+  test('a V3 rule that does not compile is broken; one that raises has failed, with its traceback', async () => {
     const broken = startRule('x = = 1');
     const failed = startRule('local function f() error("bad") end\nf()');
     await Promise.all([broken.idle(), failed.idle()]);
@@ -19,7 +19,7 @@ describe('the life of a V3 rule', () => {
     );
   });
 
-  test('runs the chunk, then enapter.main, and finishes when no job is left', async () => {
+  test('a V3 rule runs the chunk, then enapter.main, and finishes when no job is left', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'print(1) function enapter.main() print(2) local id id = scheduler.add(1000, function() print(3) scheduler.remove(id) system.delay(500) print(4) end) end',
@@ -35,7 +35,7 @@ describe('the life of a V3 rule', () => {
     assert.deepEqual(rule.said(), ['1', '2', '3', '4']);
   });
 
-  test('the life of a V3 rule goes on after a job that fails or takes too long, and counts the same error', async () => {
+  test('a V3 rule goes on after a job that fails or takes too long, and counts the same error', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'scheduler.add(1000, function() error("no", 0) end) scheduler.add(1000, function() system.delay(1e9) end)',
@@ -55,7 +55,7 @@ describe('the life of a V3 rule', () => {
     rule.run.stop();
   });
 
-  test('a job hears of the timeout of its command before its own time is over', async () => {
+  test('a job of a V3 rule gets the timeout of its command before its own time is over', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'local d = enapter.device("battery") scheduler.add(1000, function() print(d.execute_command("go")) end)',
@@ -89,7 +89,7 @@ describe('the life of a V3 rule', () => {
     assert.match(rule.said()[0] ?? '', /^not enough memory/);
   });
 
-  test('stops in the middle of a wait, and nothing of it goes on', async () => {
+  test('a V3 rule stops in the middle of a wait, and nothing of it goes on', async () => {
     const clock = new TestClock();
     const rule = startRule('while true do print("tick") system.delay(1000) end', { clock });
     await rule.idle();
@@ -104,7 +104,7 @@ describe('the life of a V3 rule', () => {
 describe('the life of a V1 rule', () => {
   const v1 = (execIntervalMs = 1_000) => ({ runtimeVersion: 'V1', execIntervalMs }) as const;
 
-  test('runs from the top every interval with a fresh state; only storage survives', async () => {
+  test('a V1 rule runs from the top every interval with a fresh state; only storage survives', async () => {
     const clock = new TestClock();
     const rule = startRule(
       'n = (n or 0) + 1\nlocal runs = (storage.namespaced.read("runs") or 0) + 1\nstorage.namespaced.write("runs", runs)\nprint(n, runs, scheduler, runtime_version)',
@@ -119,7 +119,7 @@ describe('the life of a V1 rule', () => {
     assert.deepEqual(rule.said(), ['1\t1\tnil\tv1', '1\t2\tnil\tv1', '1\t3\tnil\tv1']);
   });
 
-  test('leaves runs out while one goes on, aborts it after its time, and goes on', async () => {
+  test('a V1 rule skips runs while one goes on, aborts it after its time, and goes on', async () => {
     const clock = new TestClock();
     const rule = startRule('print(os.time()) system.delay(1e9)', { clock, rule: v1(4_000) });
     await rule.idle();
@@ -136,7 +136,7 @@ describe('the life of a V1 rule', () => {
     ]);
   });
 
-  test('runs ten times a second at most', async () => {
+  test('a V1 rule runs ten times a second at most', async () => {
     const clock = new TestClock();
     const rule = startRule('print("run")', { clock, rule: v1(0) });
     await rule.idle();

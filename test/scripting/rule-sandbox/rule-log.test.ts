@@ -54,13 +54,13 @@ describe('an error of a rule that repeats', () => {
     assert.equal(clock.monotonicMs() >= repeatedErrorMaxMs, true);
   });
 
-  test('says the date of its first time once that is another day', async () => {
+  test('a repeated error of a rule has the date of its first time once that is another day', async () => {
     const { said, fail } = startLog();
     await fail(24 * 4, 15 * 60_000);
     assert.match(said.at(-1) ?? '', /^\d+ times since 2026-11-28 12:04: main\.lua:4: boom$/);
   });
 
-  test('leaves no other error out', async () => {
+  test('a repeated error of a rule suppresses no other error', async () => {
     const { said, fail } = startLog();
     await fail(10, 20);
     await fail(1, 20, 'another');
@@ -88,7 +88,7 @@ describe('an error of a rule that repeats', () => {
     assert.ok(errorsRemembered > 2);
   });
 
-  test('an error of a rule that repeats is cut in the entry that counts it, and told from another with the same beginning', async () => {
+  test('a repeated error of a rule is cut in the entry that counts it, and distinguished from another with the same beginning', async () => {
     const { log, said, fail } = startLog();
     const long = 'x'.repeat(2 * repeatedErrorBytes);
     await fail(2, 20, `${long}1`);
@@ -100,7 +100,7 @@ describe('an error of a rule that repeats', () => {
 });
 
 describe('the log of a rule', () => {
-  test('counts how often the rule pauses', async () => {
+  test('the log of a rule counts how often the rule pauses', async () => {
     const { clock, log, said } = startLog();
     for (let count = 0; count < 40; count++) log.pause(15.2 + count);
     await clock.advance(LIMITS.rules.repeatedErrorMs + 20);
@@ -110,7 +110,7 @@ describe('the log of a rule', () => {
     ]);
   });
 
-  test('says why the rule failed, however much the rule itself has said', async () => {
+  test('the log of a rule says why it failed, however much the rule itself has logged', async () => {
     const { logsPerSecond, ownLogsPerSecond } = LIMITS.rules;
     const { log, said } = startLog();
     for (let count = 0; count < 2 * logsPerSecond; count++) log.write('info', 'flood');

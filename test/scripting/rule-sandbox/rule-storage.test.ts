@@ -5,7 +5,7 @@ import { LIMITS } from '../../../src/lib/limits.ts';
 import { answers, prints, refused } from '../../support/rule-run.ts';
 
 describe('storage of a rule', () => {
-  test('refuses what cannot be kept, with a text', async () => {
+  test('storage of a rule refuses unsupported values, with a text', async () => {
     const { storageKeyBytes, storageValueBytes } = LIMITS.rules;
     assert.deepEqual(
       await prints(
@@ -22,7 +22,7 @@ describe('storage of a rule', () => {
     );
   });
 
-  test('keeps strings, numbers, booleans and tables; its own and the shared store are apart', async () => {
+  test('storage of a rule keeps strings, numbers, booleans and tables; its own and the shared store are apart', async () => {
     assert.deepEqual(
       await prints(
         'print(storage.write("a", "x"), storage.shared.write("a", { n = 1.5, l = { 1, 2 } }))\n' +
@@ -34,7 +34,7 @@ describe('storage of a rule', () => {
     );
   });
 
-  test('keeps apart keys that differ in bytes that are no characters, each as long as its bytes', async () => {
+  test('storage of a rule distinguishes keys that differ in single bytes, each as long as its bytes', async () => {
     assert.deepEqual(
       await prints(
         'local keys = { "\\255", "\\254", "\\239\\191\\189", "\\239\\191\\191", "ä", "\\228", "a\\0b" }\n' +
@@ -52,7 +52,7 @@ describe('storage of a rule', () => {
     );
   });
 
-  test('hands on what the gateway refuses', async () => {
+  test('storage of a rule passes on what the gateway refuses', async () => {
     const full = answers({ storage_write: () => refused('the store is full') });
     assert.deepEqual(await prints('print(storage.write("a", 1))', { answers: full }), ['the store is full']);
   });

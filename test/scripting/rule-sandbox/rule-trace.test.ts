@@ -82,7 +82,7 @@ describe('the trace of a rule', () => {
     assert.deepEqual(trace.runs().map(line), ['schedule: | telemetry power 1']);
   });
 
-  test('says why a value, a device or a command was missing', async () => {
+  test('the trace of a rule says why a value, a device or a command was missing', async () => {
     const { trace, rule } = startTraced(
       `enapter.device('nothing') local meter = enapter.device('battery')
        meter.telemetry.now('power') meter.property('vendor') meter.execute_command('go') error('boom', 0)`,
@@ -116,7 +116,7 @@ describe('the trace of a rule', () => {
     assert.equal(trace.runs().map(line)[0], 'event: | event power -5 | ! no');
   });
 
-  test('keeps runs that acted otherwise longer than those that did the same again', async () => {
+  test('the trace of a rule keeps runs that acted differently longer than those that did the same again', async () => {
     let power = 500;
     const { trace, rule, pass } = startTraced(SURPLUS, { answers: values(() => power) });
     await rule.idle();
@@ -138,7 +138,7 @@ describe('the trace of a rule', () => {
     assert.equal(trace.runs().length, others + changes);
   });
 
-  test('keeps the newest steps of a run, and counts the others', async () => {
+  test('the trace of a rule keeps the newest steps of a run, and counts the others', async () => {
     const { trace, rule } = startTraced(
       `local meter = enapter.device('battery') for i = 1, ${steps + 7} do meter.telemetry.now('power') end`,
       { answers: values(() => 1) },
@@ -149,7 +149,7 @@ describe('the trace of a rule', () => {
     assert.equal(run.leftOut, 7);
   });
 
-  test('cuts long texts and leaves out long values', async () => {
+  test('the trace of a rule cuts long texts and leaves out long values', async () => {
     const { trace, rule } = startTraced(
       `local meter = enapter.device('battery') meter.telemetry.now('text') meter.execute_command('go', { list = {('x'):rep(900)} })`,
       {
@@ -178,7 +178,7 @@ describe('the trace of a rule', () => {
     assert.ok(size > length / 2 && size < 2 * length, String(size));
   });
 
-  test('shows a main loop that goes on', async () => {
+  test('the trace of a rule shows a main loop that goes on', async () => {
     const { trace, rule, pass } = startTraced(
       `local meter = enapter.device('battery') while true do meter.telemetry.now('power') system.delay(1000) end`,
       { answers: values(() => 7) },
@@ -207,7 +207,7 @@ describe('a rule that is run by hand', () => {
     return trace.runsByHand(before).map(line);
   };
 
-  test('runs every function of its schedule once, and is traced although its trace is off', async () => {
+  test('a run by hand runs every function of the schedule once, and is traced although the trace is off', async () => {
     const rule = startTraced(
       `${SURPLUS} scheduler.add_cron('0 3 * * *', function() enapter.device('battery').execute_command('stop') end)`,
       { isOn: false, answers: values(() => -460) },
@@ -244,7 +244,7 @@ describe('a rule that is run by hand', () => {
     for (const { rule } of [loop, slow]) rule.run.stop();
   });
 
-  test('runs its script once more if it is of V1, and by its interval afterwards', async () => {
+  test('a run by hand runs a V1 script once more, and by its interval afterwards', async () => {
     const rule = startTraced(`enapter.device('battery').telemetry.now('power')`, {
       rule: { runtimeVersion: 'V1', execIntervalMs: 60_000 },
       mainCause: 'interval',

@@ -23,7 +23,7 @@ describe('the supervisor of rules', () => {
       'rule restarts in 10 s',
     ],
   ];
-  test('tells the states of the truth table', async () => {
+  test('the supervisor of rules reports the states of the truth table', async () => {
     const rules = superviseRules();
     for (const [title, code] of states) rules.start(title, code);
     for (const [title, , expected, says] of states) {
@@ -34,7 +34,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('pauses double up to a bound', async () => {
+  test('pauses between restarts of rules double up to a bound', async () => {
     const limits = { rules: { restartFirstMs: 10, restartMaxMs: 40, stableMs: 60_000 } };
     const rules = superviseRules({ limits });
     rules.start('bad', 'error("no", 0)');
@@ -44,7 +44,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('threads that the system has no room for are tried again after pauses', async () => {
+  test('threads that the system has no room for are started again after pauses', async () => {
     let attempts = 0;
     const rules = superviseRules({
       startThread: ({ onExit }) => {
@@ -60,7 +60,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('stop and start anew: nothing of the old life is heard again', async () => {
+  test('a rule that is stopped and started gets nothing of its old life', async () => {
     const rules = superviseRules();
     rules.start('a', 'while true do enapter.log("old") system.delay(5) end');
     await rules.heard('a', /^old/, 3);
@@ -79,7 +79,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('keeps log entries that a rule wrote just before it was stopped or replaced', async () => {
+  test('log entries that a rule wrote just before it was stopped or replaced are kept', async () => {
     const rules = superviseRules({
       answer: ({ ruleId }) => {
         // The entry before the question still waits to be handed over.
@@ -95,7 +95,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('questions reach the gateway and answers come back; what comes too late is ignored', async () => {
+  test('questions of rules reach the gateway and answers return; late ones are ignored', async () => {
     const open: number[] = [];
     const rules = superviseRules({
       answer: (message) => {

@@ -27,7 +27,7 @@ describe('the script zoo', () => {
   after(() => rules.stop());
 
   for (const [number, { animal, code, says, fate }] of SCRIPT_ZOO.entries())
-    test(`${animal}: ends in time and says why, its neighbour goes on`, async () => {
+    test(`the script ${animal} ends in time with the reason, and its neighbour goes on`, async () => {
       const id = `animal-${number}`;
       const ticksBefore = rules.said.filter(({ message }) => message === 'tick').length;
       rules.start(id, code);
@@ -39,7 +39,7 @@ describe('the script zoo', () => {
       assert.equal(rules.states('neighbour').at(-1), 'STARTED');
     });
 
-  test('no fault of ours was met', () => {
+  test('the script zoo causes no internal error', () => {
     assert.deepEqual(
       rules.lines.filter(({ level }) => level === 'error'),
       [],
@@ -48,7 +48,7 @@ describe('the script zoo', () => {
 });
 
 describe('a rule that got stuck', () => {
-  test('starts again on a thread of its own, so that its neighbours pay once', async () => {
+  test('a rule that got stuck starts again on a thread of its own, so that its neighbours pay once', async () => {
     const limits = { lua: QUICK, rules: { threads: 1, restartFirstMs: 50, restartMaxMs: 100 } };
     const rules = superviseRules({ limits });
     rules.start('neighbour', NEIGHBOUR);
@@ -60,7 +60,7 @@ describe('a rule that got stuck', () => {
     await rules.stop();
   });
 
-  test('shares a thread with others like it when there are more than threads for them', async () => {
+  test('a rule that got stuck shares a thread with others like it when threads run out', async () => {
     const limits = {
       lua: QUICK,
       rules: { threads: 1, solitaryThreads: 1, restartFirstMs: 50, restartMaxMs: 100 },
@@ -79,7 +79,7 @@ describe('a rule that got stuck', () => {
     await rules.stop();
   });
 
-  test('a rule that got stuck is told from its neighbours by the limits of the product too', async () => {
+  test('a rule that got stuck is distinguished from its neighbours by the limits of the product too', async () => {
     const rules = superviseRules();
     rules.start('neighbour', NEIGHBOUR);
     rules.start('other', NEIGHBOUR);

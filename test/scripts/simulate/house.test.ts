@@ -32,7 +32,7 @@ describe('the simulated house', () => {
     assert.ok(Math.max(...forecast) <= 9_000);
   });
 
-  test('the simulated house is the same for the same seed, has less sun in winter, and tells each day apart', () => {
+  test('the simulated house is the same for the same seed, has less sun in winter, and different days', () => {
     assert.deepEqual(june(2), june(2));
     const sum = (values: Float64Array): number => values.reduce((all, value) => all + value, 0);
     const summer = june(2);
@@ -41,7 +41,7 @@ describe('the simulated house', () => {
     assert.notDeepEqual(summer.loadW.subarray(0, 2_880), summer.loadW.subarray(2_880));
   });
 
-  test('charges a car by surplus with few starts, within its currents, and with what it needs by seven', async () => {
+  test('the simulated house charges a car by surplus with few starts, within its currents, and as required by seven', async () => {
     const week = june(2);
     const result = await carWeek('strategy', week, AT);
     assert.deepEqual([result.violations, result.errors], [0, []]);
@@ -54,7 +54,7 @@ describe('the simulated house', () => {
   });
 
   for (const tariff of TARIFFS)
-    test(`keeps the reserve and saves money by ${tariff === 'dynamic' ? 'dynamic prices' : 'two rates'}`, async () => {
+    test(`the simulated house keeps the reserve and saves money by ${tariff === 'dynamic' ? 'dynamic prices' : 'two rates'}`, async () => {
       const at = { seed: 1, day: 20, tariff };
       const week = createWeek({ ...at, days: 2, stepS: 30 });
       const result = await batteryWeek('strategy', week, at);
@@ -71,7 +71,7 @@ describe('the simulated house', () => {
       );
     });
 
-  test('keeps every quarter of an hour below the limit, with less of the battery than a plain rule', async () => {
+  test('the simulated house keeps every quarter of an hour below the limit, with less of the battery than a plain rule', async () => {
     const week = createWeek({ seed: 1, day: 21, days: 2, stepS: 10 });
     const [nothing, plain, result, best] = await Promise.all(
       PEAK_RULES.map((rule) => peakDays(rule, week, 1)),

@@ -101,7 +101,7 @@ async function connectedDevice(test: TestContext): Promise<{
 }
 
 describe('a simulated inverter on a broker', { timeout: 10_000 }, () => {
-  it('sends properties and its start log when connected, then telemetry with whole seconds', async (test) => {
+  it('a simulated inverter on a broker sends properties and its start log when connected, then telemetry with whole seconds', async (test) => {
     const { clock, next } = await connectedDevice(test);
     assert.equal((await next('v1/register')).model, 'HX-6000');
     assert.match(String((await next('v3/logs')).message), /started$/);
@@ -113,7 +113,7 @@ describe('a simulated inverter on a broker', { timeout: 10_000 }, () => {
     assert.equal((await next('v1/telemetry')).timestamp, sample.timestamp + 1);
   });
 
-  it('answers a command like the public SDK: log, progress, completed with a result', async (test) => {
+  it('a simulated inverter on a broker answers a command like the public SDK: log, progress, completed with a result', async (test) => {
     const { clock, next, request } = await connectedDevice(test);
     await next('v3/logs');
     request({ id: 'e1', name: 'set_charge_limit', arguments: { limit_w: 700 } });
@@ -135,7 +135,7 @@ describe('a simulated inverter on a broker', { timeout: 10_000 }, () => {
     assert.equal((await next('v1/telemetry', (body) => body.charge_limit_w === 700)).charge_limit_w, 700);
   });
 
-  it('refuses a bad argument with an error and runs a repeated request once', async (test) => {
+  it('a simulated inverter on a broker refuses a bad argument with an error and runs a repeated request once', async (test) => {
     const { next, request, statistics } = await connectedDevice(test);
     await next('v3/logs');
     request({ id: 'e2', name: 'set_charge_limit', arguments: {} });
@@ -149,7 +149,7 @@ describe('a simulated inverter on a broker', { timeout: 10_000 }, () => {
     assert.equal(statistics.commands, 1);
   });
 
-  it('connects again after 5 s and delivers the samples taken in between', async (test) => {
+  it('a simulated inverter on a broker reconnects after 5 s and delivers the samples taken in between', async (test) => {
     const { clock, next, cut, statistics } = await connectedDevice(test);
     await next('v3/logs');
     await clock.advance(1_000);

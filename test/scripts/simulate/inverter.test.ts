@@ -72,7 +72,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('keeps the state of charge within its bounds and stores no more than was charged', () => {
+  it('the physics of the inverter keeps the state of charge within its bounds and stores no more than was charged', () => {
     fc.assert(
       fc.property(days, ({ soc, steps }) => {
         let state = startAt(soc);
@@ -89,7 +89,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('counts energy that never goes back', () => {
+  it('the physics of the inverter counts energy that never goes back', () => {
     fc.assert(
       fc.property(days, ({ soc, steps }) => {
         let state = startAt(soc);
@@ -103,7 +103,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('exchanges nothing with a grid that is lost and feeds nothing in when that is forbidden', () => {
+  it('the physics of the inverter exchanges nothing with a lost grid and exports nothing when that is forbidden', () => {
     fc.assert(
       fc.property(inputs, fc.double({ min: 0, max: 100, noNaN: true }), (input, soc) => {
         const { flows } = stepInverter(startAt(soc), input, 1);
@@ -132,7 +132,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('inverts its loss curve', () => {
+  it('the physics of the inverter inverts its loss curve', () => {
     fc.assert(
       fc.property(fc.double({ min: -8_000, max: 12_000, noNaN: true }), (acW) => {
         assert.ok(Math.abs(acOfDc(dcOfAc(acW)) - acW) < 1e-6);
@@ -140,7 +140,7 @@ describe('the physics of the inverter', () => {
     );
   });
 
-  it('shows a voltage and a current at the terminals that multiply to the power', () => {
+  it('the physics of the inverter shows a voltage and a current at the terminals that multiply to the power', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 100, noNaN: true }),

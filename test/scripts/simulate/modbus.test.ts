@@ -96,7 +96,8 @@ describe('the command line of the Modbus simulator', () => {
     [['--image', 'x.yml', '--devices', '2'], /--image plays one device/],
     [['--image', 'x.yml', '--fault', 'slow'], /--image plays one device/],
   ] as const)
-    test(`refuses ${args.join(' ')}`, () => assert.throws(() => parseSimulateModbusOptions(args), problem));
+    test(`the command line of the Modbus simulator refuses ${args.join(' ')}`, () =>
+      assert.throws(() => parseSimulateModbusOptions(args), problem));
 
   test('the command line of the Modbus simulator has defaults', () => {
     assert.deepEqual(
@@ -133,7 +134,7 @@ async function state(client: ModbusClient, unitId = 1): Promise<string> {
 }
 
 describe('the Modbus simulator over a real socket', () => {
-  test('refuses words that are no fault', () =>
+  test('the Modbus simulator over a real socket refuses unknown faults', () =>
     withSimulator((simulated) => {
       for (const line of ['burn 1', 'slow 1', 'slow 1 no', 'exception 1 0', 'silent 256'])
         assert.throws(() => simulated.command(line), { name: 'UsageError' }, line);
@@ -146,7 +147,7 @@ describe('the Modbus simulator over a real socket', () => {
       /burn is no fault/,
     ));
 
-  test('shows every fault as a client sees it, and is well again', () =>
+  test('the Modbus simulator over a real socket shows every fault as a client sees it, and recovers', () =>
     withSimulator(async (simulated, client) => {
       assert.equal(await state(client), 'ok');
       for (const [line, seen] of [
@@ -164,7 +165,7 @@ describe('the Modbus simulator over a real socket', () => {
       }
     }));
 
-  test('hangs up, hangs, or swallows everything', () =>
+  test('the Modbus simulator over a real socket hangs up, hangs, or swallows everything', () =>
     withSimulator(async (simulated, client) => {
       assert.equal(await state(client), 'ok');
       simulated.command('drop');
@@ -180,7 +181,7 @@ describe('the Modbus simulator over a real socket', () => {
 });
 
 describe('the Modbus simulator on a serial line', () => {
-  test('answers what is addressed to it and is whole, and nothing else', async () => {
+  test('the Modbus simulator on a serial line answers what is addressed to it and is whole, and nothing else', async () => {
     const input = new PassThrough();
     const output = new PassThrough();
     const clock = new TestClock();

@@ -21,13 +21,14 @@ describe('the command line of the simulator', () => {
     ['an unknown option', [...GATEWAY, '--colour']],
   ];
   for (const [title, args] of refused)
-    it(`refuses ${title}`, () => assert.throws(() => parseSimulateOptions(args), UsageError));
+    it(`the command line of the simulator refuses ${title}`, () =>
+      assert.throws(() => parseSimulateOptions(args), UsageError));
 
-  it('asks for nothing when help is wanted', () => {
+  it('the command line of the simulator requires nothing when help is wanted', () => {
     assert.equal(parseSimulateOptions(['--help']), undefined);
   });
 
-  it('converts seconds to milliseconds and keeps defaults', () => {
+  it('the command line of the simulator converts seconds to milliseconds and keeps defaults', () => {
     const options = parseSimulateOptions([...GATEWAY, '--interval', '0.5', '--for', '10', '--devices', '3']);
     assert.equal(options?.intervalMs, 500);
     assert.equal(options?.forMs, 10_000);
@@ -58,9 +59,10 @@ describe('the connection configuration', () => {
     ['no hardware id', JSON.stringify({ ...config, hardware_id: '' })],
   ];
   for (const [title, text] of broken)
-    it(`refuses ${title}`, () => assert.throws(() => parseConnectionConfiguration(text), Error));
+    it(`the connection configuration is refused: ${title}`, () =>
+      assert.throws(() => parseConnectionConfiguration(text), Error));
 
-  it('reads the object, a whole provisioning answer, and base64 of either', () => {
+  it('the connection configuration is the object, a whole provisioning answer, or base64 of either', () => {
     const plain = parseConnectionConfiguration(JSON.stringify(config));
     const answer = JSON.stringify({ device_id: 'x', slug: 'y', config });
     assert.deepEqual(parseConnectionConfiguration(answer), plain);
@@ -68,7 +70,7 @@ describe('the connection configuration', () => {
     assert.deepEqual(plain.credentials, { protocol: 'MQTT', username: 'H', password: 'secret' });
   });
 
-  it('reads certificates', () => {
+  it('the connection configuration has certificates', () => {
     const credentials = { private_key: 'K', certificate: 'C', ca_chain: 'A' };
     const text = JSON.stringify({ ...config, mqtt_protocol: 'MQTTS', mqtt_credentials: credentials });
     assert.deepEqual(parseConnectionConfiguration(text).credentials, {
@@ -87,7 +89,7 @@ describe('the terminal', () => {
     return { text: () => text, terminal: createTerminal({ isTTY, columns: 12, write }) };
   };
 
-  it('prints plain lines when it is no terminal', () => {
+  it('the output has plain lines when it is no terminal', () => {
     const { text, terminal } = recorded(false);
     terminal.status('one');
     terminal.line('two');
@@ -95,7 +97,7 @@ describe('the terminal', () => {
     assert.equal(text(), 'one\ntwo\n');
   });
 
-  it('rewrites the status in place, cut to the width, and keeps it below other lines', () => {
+  it('the terminal rewrites the status in place, cut to the width, and keeps it below other lines', () => {
     const { text, terminal } = recorded(true);
     terminal.status('a long status line');
     terminal.line('event');

@@ -25,7 +25,7 @@ function plantAt(hourOfDay: number, socPercent = 50, seed = 7): Plant {
 const COOL = { overheated: false, storedWh: 5_000 };
 
 describe('a simulated day', () => {
-  it('repeats exactly from its seed and differs from another seed', () => {
+  it('a simulated day repeats exactly from its seed and differs from another seed', () => {
     const run = (seed: number): unknown => plantAt(8, 50, seed).advance(3_600);
     assert.deepEqual(run(1), run(1));
     assert.notDeepEqual(run(1), run(2));
@@ -41,7 +41,7 @@ describe('a simulated day', () => {
     assert.ok(afternoon.state.energy.pvWh > 10_000);
   });
 
-  it('keeps the reserve over night', () => {
+  it('a simulated day keeps the reserve over night', () => {
     const reading = plantAt(19, 60).advance(11 * 3_600);
     assert.ok(
       Math.abs(reading.socPercent - DEFAULT_SETTINGS.reservePercent) < 0.5,
@@ -49,7 +49,7 @@ describe('a simulated day', () => {
     );
   });
 
-  it('heats the battery under load until it stops when the fan is stuck, and lets it cool again', () => {
+  it('a simulated day heats the battery under load until it stops when the fan is stuck, and lets it cool again', () => {
     const plant = plantAt(0, 5);
     plant.settings = { ...plant.settings, mode: 'backup', reservePercent: 100 };
     const judge = createAlertWatch();
@@ -63,7 +63,7 @@ describe('a simulated day', () => {
     assert.deepEqual(seen.slice(0, 2), ['battery_overheated true', 'battery_overheated false']);
   });
 
-  it('raises battery_low below the reserve and clears it when backup has charged', () => {
+  it('a simulated day raises battery_low below the reserve and clears it when backup has charged', () => {
     const plant = plantAt(1, 50);
     const judge = createAlertWatch();
     planCommand(plant, 'set_mode', { mode: 'backup', reserve_percent: 80 }, COOL).apply();
@@ -73,7 +73,7 @@ describe('a simulated day', () => {
     assert.ok(Math.abs(charged.socPercent - 79.5) < 0.5);
   });
 
-  it('supplies the load alone while the grid is lost', () => {
+  it('a simulated day supplies the load alone while the grid is lost', () => {
     const plant = plantAt(20, 80);
     plant.provoke('grid');
     const { flows, happening } = plant.advance(5);
@@ -94,20 +94,20 @@ describe('the commands of the device', () => {
     ['a wrong service code', 'reset_energy_counters', { service_code: '0000' }],
   ];
   for (const [title, name, given] of refused)
-    it(`refuses ${title} and changes nothing`, () => {
+    it(`a command of the device is refused with ${title} and changes nothing`, () => {
       const plant = plantAt(12);
       assert.throws(() => planCommand(plant, name, given, COOL), CommandRefusal);
       assert.deepEqual(plant.settings, DEFAULT_SETTINGS);
     });
 
-  it('refuses to start while the battery is too warm', () => {
+  it('a start is refused while the battery is too warm', () => {
     assert.throws(
       () => planCommand(plantAt(12), 'start', {}, { overheated: true, storedWh: 1 }),
       CommandRefusal,
     );
   });
 
-  it('changes the plant only when applied', () => {
+  it('a command of the device changes the plant only when applied', () => {
     const plant = plantAt(12);
     const plan = planCommand(plant, 'set_charge_limit', { limit_w: 1_500 }, COOL);
     assert.equal(plant.settings.chargeLimitW, DEFAULT_SETTINGS.chargeLimitW);
@@ -120,7 +120,7 @@ describe('the commands of the device', () => {
     });
   });
 
-  it('stops and starts the flows', () => {
+  it('a command of the device stops and starts the flows', () => {
     const plant = plantAt(12);
     planCommand(plant, 'stop', {}, COOL).apply();
     assert.equal(plant.advance(1).flows.pvW, 0);
@@ -128,14 +128,14 @@ describe('the commands of the device', () => {
     assert.ok(plant.advance(1).flows.pvW > 0);
   });
 
-  it('resets the counters with the service code', () => {
+  it('a command of the device resets the counters with the service code', () => {
     const plant = plantAt(12);
     assert.ok(plant.advance(3_600).state.energy.pvWh > 0);
     planCommand(plant, 'reset_energy_counters', { service_code: SERVICE_CODE }, COOL).apply();
     assert.ok(plant.advance(1).state.energy.pvWh < 3);
   });
 
-  it('takes over the limits of a pushed configuration and leaves bad values alone', () => {
+  it('the device takes over the limits of a pushed configuration and ignores bad values', () => {
     const plant = plantAt(12);
     const taken = applyLimits(plant, {
       limits: { max_charge_power_w: 900, max_discharge_power_w: 'all', grid_feed_in_allowed: false },

@@ -75,7 +75,7 @@ async function scene(test: TestContext, password = 'right'): Promise<Scene> {
 }
 
 describe('the MQTT link of a device', { timeout: 10_000 }, () => {
-  it('names the reason when the credentials are refused, and tries again after the pause', async (test) => {
+  it('the MQTT link of a device names the reason when the credentials are refused, and tries again after the pause', async (test) => {
     const { clock, losses, lost } = await scene(test, 'wrong');
     await lost();
     assert.match(losses[0] ?? '', /refused/i);
@@ -91,7 +91,7 @@ describe('the MQTT link of a device', { timeout: 10_000 }, () => {
     await assert.rejects(link.publish('telemetry', {}), LinkLost);
   });
 
-  it('resolves a publication only when the broker has acknowledged it', async (test) => {
+  it('the MQTT link of a device resolves a publication only when the broker has acknowledged it', async (test) => {
     const { broker, link, connected } = await scene(test);
     const arrived = Promise.withResolvers<() => void>();
     broker.authorizePublish = (_client, _packet, done) => arrived.resolve(() => done(null));
@@ -105,7 +105,7 @@ describe('the MQTT link of a device', { timeout: 10_000 }, () => {
     assert.equal(resolved, true);
   });
 
-  it('rejects what was not acknowledged when the connection ends, and sends nothing twice', async (test) => {
+  it('the MQTT link of a device rejects what was not acknowledged when the connection ends, and sends nothing twice', async (test) => {
     const { broker, sockets, clock, link, connected, lost } = await scene(test);
     let arrivals = 0;
     const first = Promise.withResolvers<void>();

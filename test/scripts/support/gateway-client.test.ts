@@ -38,7 +38,7 @@ async function clientOf(
 }
 
 describe('the HTTP client of the scripts', () => {
-  it('throws the code and the sentence of a refusal', async (test) => {
+  it('the HTTP client of the scripts throws the code and the sentence of a refusal', async (test) => {
     const { client } = await clientOf(test, (_request, response) => {
       response.statusCode = 422;
       response.end(JSON.stringify({ errors: [{ code: 'device_offline', message: 'It sleeps.' }] }));
@@ -50,7 +50,7 @@ describe('the HTTP client of the scripts', () => {
     });
   });
 
-  it('throws a refusal also when its body is no JSON', async (test) => {
+  it('the HTTP client of the scripts throws a refusal also when its body is no JSON', async (test) => {
     const { client } = await clientOf(test, (_request, response) => {
       response.statusCode = 502;
       response.end('bad gateway');
@@ -58,7 +58,7 @@ describe('the HTTP client of the scripts', () => {
     await assert.rejects(client.json({ path: '/x' }), GatewayRefusal);
   });
 
-  it('tells an answer that was cut short from a refusal', async (test) => {
+  it('the HTTP client of the scripts distinguishes a truncated answer from a refusal', async (test) => {
     const { client } = await clientOf(test, (_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('{"half":');
@@ -67,7 +67,7 @@ describe('the HTTP client of the scripts', () => {
     await assert.rejects(client.json({ path: '/x' }), GatewayUnreachable);
   });
 
-  it('waits as long as a rate limit says, and uses its tokens in turn', async (test) => {
+  it('the HTTP client of the scripts waits as long as a rate limit says, and uses its tokens in turn', async (test) => {
     const seen: unknown[] = [];
     const { client, pausesMs } = await clientOf(test, (request, response) => {
       seen.push(request.headers['x-service-auth-token']);
@@ -81,7 +81,7 @@ describe('the HTTP client of the scripts', () => {
 });
 
 describe('work in parallel', () => {
-  it('keeps the order and the width', async () => {
+  it('work in parallel keeps the order and the width', async () => {
     let working = 0;
     let most = 0;
     const results = await inParallel([1, 2, 3, 4, 5], 2, async (item) => {
@@ -94,7 +94,7 @@ describe('work in parallel', () => {
     assert.equal(most, 2);
   });
 
-  it('fails with the first failure', async () => {
+  it('work in parallel fails with the first failure', async () => {
     const work = (item: number): Promise<number> =>
       item === 2 ? Promise.reject(new Error('two')) : Promise.resolve(item);
     await assert.rejects(inParallel([1, 2, 3], 2, work), /two/);

@@ -105,7 +105,7 @@ const DAMAGES: Record<string, (bytes: Buffer) => void> = {
 };
 
 describe('a journal', () => {
-  test('gives back every record in order, across segments and restarts', async (t) => {
+  test('a journal gives back every record in order, across segments and restarts', async (t) => {
     const folder = await filled(t, 10);
     assert.ok(readdirSync(folder).length >= 3);
     const again = await open(folder);
@@ -119,7 +119,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder, 10).texts, ['11:more']);
   });
 
-  test('a record touches no more pages than it must, and is found behind what is left between', async (t) => {
+  test('a record touches no more pages than necessary, and is found behind the gap', async (t) => {
     const folder = temporaryFolder(t);
     const writes: { position: number; sizeBytes: number }[] = [];
     const files: JournalFiles = {
@@ -155,7 +155,7 @@ describe('a journal', () => {
     assert.deepEqual(damages, []);
   });
 
-  test('takes a record larger than a segment', async (t) => {
+  test('a journal takes a record larger than a segment', async (t) => {
     const folder = temporaryFolder(t);
     const { write, journal } = await open(folder);
     await write('x'.repeat(3 * SEGMENT_BYTES));
@@ -164,7 +164,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).texts, ['1:xxxxxxxx', '2:after']);
   });
 
-  test('recycles released segments and never reads their earlier life', async (t) => {
+  test('a journal recycles released segments and never reads their earlier content', async (t) => {
     const folder = temporaryFolder(t);
     const { write, journal } = await open(folder);
     for (let index = 1; index <= 40; index++) {
@@ -177,14 +177,14 @@ describe('a journal', () => {
     assert.deepEqual(read(folder, 39).damages, []);
   });
 
-  test('a journal never gives a sequence twice, even when its folder was lost', async (t) => {
+  test('a journal never uses a sequence twice, even when its folder was lost', async (t) => {
     const { write, journal, synced } = await open(temporaryFolder(t), undefined, 500);
     await write('a');
     assert.deepEqual(synced, [501]);
     await journal.stop();
   });
 
-  test('a torn end is not read and no damage: it was never acknowledged', async (t) => {
+  test('a torn end is not read and is no damage: it was never acknowledged', async (t) => {
     const folder = await filled(t, 2);
     const path = join(folder, '000001.journal');
     const bytes = readFileSync(path);
@@ -198,7 +198,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).texts, ['1:record1 ', '2:instead']);
   });
 
-  test('a damaged record costs that record, is reported and skipped', async (t) => {
+  test('a damaged record loses that record only, is reported and skipped', async (t) => {
     const folder = await filled(t, 4);
     const path = join(folder, '000001.journal');
     const bytes = readFileSync(path);
@@ -235,7 +235,7 @@ describe('a journal', () => {
       assert.equal(again.journal.segments.lastSequence, 11);
     });
 
-  test('records behind a damaged stretch of the newest segment are found, and new ones go elsewhere', async (t) => {
+  test('records behind a damaged part of the newest segment are found, and new ones go elsewhere', async (t) => {
     const folder = await filled(t, 4);
     const path = join(folder, '000001.journal');
     const bytes = readFileSync(path);
@@ -252,7 +252,7 @@ describe('a journal', () => {
     assert.deepEqual(readFileSync(`${path}.damaged`), bytes);
   });
 
-  test('damage among records that are stored elsewhere is none', async (t) => {
+  test('damage among records that are stored elsewhere is ignored', async (t) => {
     const folder = await filled(t, 4);
     const path = join(folder, '000001.journal');
     const bytes = readFileSync(path);
@@ -294,7 +294,7 @@ describe('a journal', () => {
     await journal.stop();
   });
 
-  test('no byte of damage, wherever it is, costs more than the records it touches', async (t) => {
+  test('a damaged byte, wherever it is, loses only the records it touches', async (t) => {
     const folder = await filled(t, 8);
     const path = join(folder, '000001.journal');
     const whole = readFileSync(path);
@@ -321,7 +321,7 @@ describe('a journal', () => {
     writeFileSync(path, whole);
   });
 
-  test('opens on a full disk, and leaves no part of a segment there', async (t) => {
+  test('a journal opens on a full disk, and leaves no part of a segment there', async (t) => {
     const folder = await filled(t, 3);
     const names = readdirSync(folder);
     const files: JournalFiles = {
@@ -344,7 +344,7 @@ describe('a journal', () => {
     // It may be written only, by whoever it is.
     ['EACCES', '/sys/bus/platform/drivers_probe'],
   ] as const)
-    test(`a segment that is refused with ${code} stays what it is, and its numbers are not used again`, async (t) => {
+    test(`a segment that is refused with ${code} stays as it is, and its numbers are not used again`, async (t) => {
       const folder = await filled(t, 10);
       const segment = join(folder, '000002.journal');
       renameSync(segment, `${segment}.away`);

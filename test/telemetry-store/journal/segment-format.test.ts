@@ -45,12 +45,12 @@ function plainlyFound(bytes: Buffer, offset: number, from: number, before: numbe
 }
 
 describe('the search for a record in a segment', () => {
-  test('finds nothing in a file that was never written to', () => {
+  test('the search for a record finds nothing in a file that was never written to', () => {
     assert.equal(findRecord(Buffer.alloc(4_096), 0, 0, SEQUENCE_MAX), undefined);
     assert.ok(isUnused(Buffer.alloc(4_096)));
   });
 
-  test('sees one byte anywhere', () => {
+  test('the search for a record sees one byte anywhere', () => {
     for (let at = 0; at < 100; at++) {
       const bytes = Buffer.alloc(100);
       bytes[at] = 1;
@@ -58,7 +58,7 @@ describe('the search for a record in a segment', () => {
     }
   });
 
-  test('finds what a search byte by byte finds', () => {
+  test('the search for a record finds what a search byte by byte finds', () => {
     const range = fc.tuple(
       fc.integer({ min: 0, max: SEQUENCE_MAX }),
       fc.constantFrom(0, 2 ** 32),

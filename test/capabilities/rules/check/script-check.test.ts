@@ -147,7 +147,7 @@ describe('a check of a script finds', () => {
   ] as const)
     test(title, () => assert.deepEqual(found(code), wanted));
 
-  test('everything in a V1 script that only V3 has, once each', () => {
+  test('a check of a script finds everything in a V1 script that only V3 has, once each', () => {
     const code = `local d = enapter.device('a')
 scheduler.add(1000, function() end)
 scheduler . add_cron('* * * * *', function() end)
@@ -172,12 +172,12 @@ enapter.devices()[1].telemetry.on_update('x', print)`;
     assert.deepEqual(runtimeFound(code, 'V3'), []);
   });
 
-  test('the store of V1 in a script of V3', () => {
+  test('a check of a script finds the store of V1 in a script of V3', () => {
     assert.deepEqual(runtimeFound(`storage.public.write('a', 1)`, 'V3'), ['1 storage.public']);
     assert.deepEqual(found(`storage.public.write('a', 1)\nstorage.shared.read('a')`, 'V1'), []);
   });
 
-  test(`no more than ${most} things`, () => {
+  test(`a check of a script finds no more than ${most} problems`, () => {
     const code = Array.from({ length: most + 1 }, (_, index) => `unknown_${index}()`).join('\n');
     assert.equal(found(code).length, most);
   });
@@ -229,11 +229,11 @@ describe('a check of a script keeps silent', () => {
   ] as const)
     test(title, () => assert.deepEqual(found(code), []));
 
-  test('names no device when it does not know the site', () => {
+  test('a check of a script names no device when it does not know the site', () => {
     assert.deepEqual(found(`enapter.device('nobody').telemetry.now('x')`, 'V3', null), []);
   });
 
-  test('finds nothing in the scripts that the gateway brings', () => {
+  test('a check of a script finds nothing in the scripts that the gateway brings', () => {
     const root = join(import.meta.dirname, '../../../..');
     const files = [
       ...readdirSync(join(root, 'docs/samples/rules')).map((name) => join(root, 'docs/samples/rules', name)),

@@ -9,7 +9,7 @@ const BATTERY = `local battery = enapter.device('battery')\n`;
 const MINUTES = Array.from({ length: 61 }, (_, minute) => [minute * 60, minute] as const);
 
 describe('a dry run denies a script', () => {
-  test('requests: they are noted and fail', async () => {
+  test('a dry run makes no HTTP requests: they are noted and fail', async () => {
     const { story, faults } = await tryDry(`
       local answer, message = http.get('http://127.0.0.1:1/${'x'.repeat(2_000)}')
       enapter.log(tostring(answer) .. ' ' .. message)`);
@@ -20,7 +20,7 @@ describe('a dry run denies a script', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('devices, attributes and commands that do not exist', async () => {
+  test('a dry run has no devices, attributes and commands that do not exist', async () => {
     const { story } = await tryDry(`${BATTERY}
       enapter.log(select(2, enapter.device('nobody')))
       enapter.log(select(2, battery.telemetry.now('nothing')))
@@ -35,7 +35,7 @@ describe('a dry run denies a script', () => {
     ]);
   });
 
-  test('more attributes than it may hold', async () => {
+  test('a dry run refuses more attributes than it may hold', async () => {
     const recorded = { soc: MINUTES, power: MINUTES };
     const { story } = await tryDry(
       `${BATTERY} battery.telemetry.now('soc')
@@ -45,7 +45,7 @@ describe('a dry run denies a script', () => {
     assert.deepEqual(story(), ['0 log a dry run reads at most 1 attributes']);
   });
 
-  test('a scratch storage that is larger than the real one may be', async () => {
+  test('a dry run refuses a scratch storage larger than the real one may be', async () => {
     const { story } = await tryDry(`
       for index = 1, 17 do
         local message = storage.write('key' .. index, string.rep('x', 65000))
@@ -54,7 +54,7 @@ describe('a dry run denies a script', () => {
     assert.equal(story().at(-1), '0 log 17 the store holds at most 1048576 bytes');
   });
 
-  test('a question that the gateway fails to answer, as a rule that is live would be', async () => {
+  test('a dry run fails a question as a live rule would when the gateway cannot answer', async () => {
     const { story } = await tryDry(`${BATTERY} enapter.log(select(2, battery.telemetry.now('soc')))`, {
       answers: { samples: () => refused('Too many time series queries are waiting.') },
     });
@@ -63,7 +63,7 @@ describe('a dry run denies a script', () => {
 });
 
 describe('telemetry in a dry run', () => {
-  test('telemetry in a dry run is what it was at the instant, and too old a value is none', async () => {
+  test('telemetry in a dry run is what it was at the instant, and none when too old', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        scheduler.add(90000, function()
@@ -87,7 +87,7 @@ describe('telemetry in a dry run', () => {
   });
 
   for (const pieceSamples of [1, 7, 1_000])
-    test(`telemetry in a dry run comes to those who wait for it, each value once, in pieces of ${pieceSamples}`, async () => {
+    test(`telemetry in a dry run arrives at waiting functions, each value once, in pieces of ${pieceSamples}`, async () => {
       const { story, report } = await tryDry(
         `${BATTERY}
          battery.telemetry.on_update('soc', function(soc, at)
@@ -101,7 +101,7 @@ describe('telemetry in a dry run', () => {
       assert.equal(report.end, 'period_ended');
     });
 
-  test('telemetry in a dry run comes no more after the job was removed', async () => {
+  test('telemetry in a dry run stops after the job was removed', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        local id
@@ -115,7 +115,7 @@ describe('telemetry in a dry run', () => {
     assert.deepEqual(story(), ['1 log 1', '2 log 2']);
   });
 
-  test('telemetry in a dry run comes in the order of time for two attributes', async () => {
+  test('telemetry in a dry run arrives in the order of time for two attributes', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        for _, name in ipairs({ 'a', 'b' }) do
@@ -159,14 +159,14 @@ describe('a script in a dry run', () => {
     assert.deepEqual(story(), ['0 log 2026-03-01 01:00', '30 log 01:30']);
   });
 
-  test('waits in virtual time', async () => {
+  test('a script in a dry run waits in virtual time', async () => {
     const { story, report } = await tryDry(`
       for _ = 1, 3 do system.delay(600000) enapter.log(system.uptime()) end`);
     assert.deepEqual(story(), ['10 log 600', '20 log 1200', '30 log 1800']);
     assert.deepEqual([report.end, report.endedAtMs - FROM_MS], ['finished', 1_800_000]);
   });
 
-  test('commands nothing: what it would have sent is noted and counts as done', async () => {
+  test('a script in a dry run sends no command: each is noted and counts as done', async () => {
     const { story, asked } = await tryDry(`${BATTERY}
       local payload, message = battery.execute_command('charge', { limit_w = 100 })
       enapter.log(inspect(payload) .. ' ' .. tostring(message))`);
@@ -177,7 +177,7 @@ describe('a script in a dry run', () => {
     );
   });
 
-  test('writes to a copy of the storage', async () => {
+  test('a script in a dry run writes to a copy of the storage', async () => {
     const { story, asked } = await tryDry(
       `storage.write('count', storage.read('count') + 1)
        storage.write('count', storage.read('count'))
@@ -201,14 +201,14 @@ describe('a script in a dry run', () => {
     assert.deepEqual(new Set(asked.map(({ method }) => method)), new Set(['storage_read']));
   });
 
-  test('finds every device reachable, as connectivity is not recorded', async () => {
+  test('a script in a dry run finds every device ONLINE, as connectivity is not recorded', async () => {
     const { story } = await tryDry(`${BATTERY}
       enapter.log(tostring(battery.online()))
       enapter.log(tostring(battery.on_online_changed(function() end) ~= nil))`);
     assert.deepEqual(story(), ['0 log true', '0 log true']);
   });
 
-  test('a script in a dry run is asked for facts once', async () => {
+  test('a script in a dry run requests facts of a device once', async () => {
     const { asked } = await tryDry(
       `scheduler.add(60000, function() enapter.device('battery').implements() end)`,
     );
@@ -218,7 +218,7 @@ describe('a script in a dry run', () => {
     );
   });
 
-  test('runs from the top every interval in runtime V1', async () => {
+  test('a script in a dry run starts from the top every interval in runtime V1', async () => {
     const { story } = await tryDry(
       `local count = (storage.namespaced.read('count') or 0) + 1
        storage.namespaced.write('count', count)
@@ -231,20 +231,20 @@ describe('a script in a dry run', () => {
     );
   });
 
-  test('gives the same every time', async () => {
+  test('a script in a dry run gives the same every time', async () => {
     const code = `for _ = 1, 5 do enapter.log(math.random(1000)) end`;
     assert.deepEqual((await tryDry(code)).story(), (await tryDry(code)).story());
   });
 });
 
 describe('a dry run', () => {
-  test('fails at once when its script does not compile', async () => {
+  test('a dry run fails at once when its script does not compile', async () => {
     const { report, story } = await tryDry('x =');
     assert.equal(report.end, 'failed');
     assert.match(story().join(), /^0 error main\.lua:1: unexpected symbol/);
   });
 
-  test('starts its script again after growing pauses when it fails', async () => {
+  test('a dry run starts its script again after growing pauses when it fails', async () => {
     const { report, story } = await tryDry(`error('no')`, { period: { toMs: FROM_MS + 60_000 } });
     const seconds = story().map((line) =>
       line.replace(/^([\d.]+)/, (minute) => String(Math.round(Number(minute) * 60))),
@@ -260,7 +260,7 @@ describe('a dry run', () => {
     assert.deepEqual([report.end, report.counts], ['period_ended', { error: 3, restart: 3 }]);
   });
 
-  test('counts the processor that the script took, not what others on the machine did', async () => {
+  test('a dry run counts the processor time of the script, not that of others on the machine', async () => {
     const busy = `for i = 1, 3e7 do end enapter.log('done')`;
     const { story } = await tryDry(busy, { turnMs: 50, processorMs: () => 0 });
     assert.deepEqual(story(), ['0 log done']);
@@ -279,7 +279,7 @@ describe('a dry run', () => {
     assert.deepEqual([report.end, report.endedAtMs], ['period_ended', FROM_MS + HOUR_MS]);
   });
 
-  test('a dry run ends after so many steps, and says how far it came', async () => {
+  test('a dry run ends after a bounded number of steps, and says how far it came', async () => {
     const { report, story } = await tryDry(`scheduler.add(60000, function() enapter.log('step') end)`, {
       limits: { steps: 3 },
     });
@@ -300,7 +300,7 @@ describe('a dry run', () => {
     assert.deepEqual([report.end, report.limit], ['limit_reached', 'time']);
   });
 
-  test('lists so many entries of a kind, and counts the others', async () => {
+  test('a dry run lists a bounded number of entries of a kind, and counts the others', async () => {
     const { report, story } = await tryDry(
       `scheduler.add(600000, function() enapter.log('a') storage.write('at', os.time()) end)`,
       { limits: { entriesOfKind: 2 } },
@@ -312,14 +312,14 @@ describe('a dry run', () => {
     assert.deepEqual(report.counts, { log: 6, storage: 6 });
   });
 
-  test('lists entries up to so many bytes', async () => {
+  test('a dry run lists entries up to a bounded number of bytes', async () => {
     const { report, entries } = await tryDry(`for _ = 1, 10 do enapter.log(string.rep('x', 1000)) end`, {
       limits: { entriesBytes: 3_500 },
     });
     assert.deepEqual([entries.length, report.counts], [3, { log: 10 }]);
   });
 
-  test('keeps to the limits of a rule that is live: log entries per second', async () => {
+  test('a dry run keeps to the limits of a live rule: log entries per second', async () => {
     const { report, story } = await tryDry(`for _ = 1, 60 do enapter.log('a') end system.delay(5000)`);
     assert.equal(report.counts.log, 51);
     assert.match(story().at(-1) ?? '', /log 10 log entries were dropped/);

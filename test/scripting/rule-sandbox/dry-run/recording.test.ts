@@ -37,7 +37,7 @@ test('the newest and the next sample are right at any instant, for any samples i
   );
 });
 
-test('a piece that could not be read is asked for again', async () => {
+test('a piece that could not be read is requested again', async () => {
   let loads = 0;
   const recording = new Recording(async () => {
     if (++loads === 1) throw new Error('not now');

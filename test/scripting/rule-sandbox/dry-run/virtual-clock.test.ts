@@ -14,7 +14,7 @@ function fireAll(clock: VirtualClock, most = 10): number[] {
   return atMs;
 }
 
-test('stands still until it is moved, and never goes back', () => {
+test('the virtual clock stands still until it is moved, and never goes back', () => {
   const clock = new VirtualClock(START_MS);
   clock.fireNext();
   clock.moveTo(START_MS + 5);
@@ -23,7 +23,7 @@ test('stands still until it is moved, and never goes back', () => {
   clock.onStepped()();
 });
 
-test('fires timers by the time they are due, at one instant in the order they were set', () => {
+test('the virtual clock fires timers by the time they are due, at one instant in the order they were set', () => {
   const clock = new VirtualClock(START_MS);
   const fired: string[] = [];
   clock.setTimer(20, () => fired.push('late'));
@@ -35,7 +35,7 @@ test('fires timers by the time they are due, at one instant in the order they we
   assert.deepEqual(fired, ['now', 'first', 'second', 'late']);
 });
 
-test('repeats until it is cancelled, from within as well', () => {
+test('the virtual clock repeats until it is cancelled, from within as well', () => {
   const clock = new VirtualClock(START_MS);
   let count = 0;
   const timer = clock.setRepeating(10, () => {
@@ -44,7 +44,7 @@ test('repeats until it is cancelled, from within as well', () => {
   assert.deepEqual(fireAll(clock), [10, 20, 30]);
 });
 
-test('sleeps in its own time, and an abort ends the sleep', async () => {
+test('the virtual clock sleeps in its own time, and an abort ends the sleep', async () => {
   const clock = new VirtualClock(START_MS);
   const slept = clock.sleep(10);
   clock.fireNext();

@@ -25,12 +25,12 @@ const covered = (...lines: Partial<TracedLine>[]): string[] =>
     .map(({ row }) => row);
 
 describe('the coverage of the contract', () => {
-  test('the coverage of the contract does not count who was refused, another method, and paths that are in no table', () => {
+  test('the coverage of the contract does not count refused callers, other methods, and paths that are in no table', () => {
     assert.deepEqual(covered({ status: 403 }, { method: 'POST' }, { path: '/v3/nothing' }), []);
     assert.deepEqual(covered({ path: '/api/v3/site?show=ALL', status: 404 }), []);
   });
 
-  test('finds path, prefix, trailing slash and query of one request', () => {
+  test('the coverage of the contract finds path, prefix, trailing slash and query of one request', () => {
     assert.deepEqual(covered({ path: '/api/v3/devices/battery/logs/?show=ALL' }), [
       'get_device_logs: GET /v3/devices/{device_id}/logs',
       'prefix /api',
@@ -39,7 +39,7 @@ describe('the coverage of the contract', () => {
     ]);
   });
 
-  test('takes the more exact of two paths', () => {
+  test('the coverage of the contract takes the more exact of two paths', () => {
     assert.deepEqual(covered({ path: '/v3/sites/users/me/sites' }), [
       'list_sites: GET /v3/sites/users/me/sites',
     ]);
@@ -48,7 +48,7 @@ describe('the coverage of the contract', () => {
     ]);
   });
 
-  test('looks into bodies and headers', () => {
+  test('the coverage of the contract looks into bodies and headers', () => {
     assert.deepEqual(
       covered({
         method: 'PATCH',
@@ -64,7 +64,7 @@ describe('the coverage of the contract', () => {
     );
   });
 
-  test('the coverage of the contract is told row by row, with each test once', () => {
+  test('the coverage of the contract lists each row with its tests once', () => {
     const rows = coverageOf([line({}), line({}), line({ test: 'another' })]);
     const text = report(
       rows.filter(({ row }) => row.startsWith('get_site: GET /v3/site')),
@@ -77,7 +77,7 @@ describe('the coverage of the contract', () => {
     );
   });
 
-  test('finds the lines of the client matrix that a title names, one by one and in ranges', () => {
+  test('the coverage of the contract finds the lines of the client matrix that a title names, one by one and in ranges', () => {
     assert.deepEqual(covered({ path: '/v3/nothing', test: 'GO: all > GO-3 … GO-5, GN-2: a call' }), [
       'GO-3',
       'GO-4',
@@ -88,7 +88,7 @@ describe('the coverage of the contract', () => {
 });
 
 describe('the outcomes', () => {
-  test('the outcomes say for each path what every caller got, and whom nobody tried', () => {
+  test('the outcomes list for each path what every caller got, and which callers are untested', () => {
     const rows = outcomesOf([
       line({ caller: 'nobody', status: 401 }),
       line({ caller: 'USER' }),

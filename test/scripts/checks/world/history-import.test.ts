@@ -42,7 +42,7 @@ describe('what was imported', () => {
       );
     });
 
-  it('counts when the gateway answered, and not when it was gone', async () => {
+  it('imported samples count once the gateway has answered, and not while it was gone', async () => {
     const imports: string[] = [];
     const client: GatewayClient = {
       text: () => Promise.reject(new Error('not asked')),

@@ -53,13 +53,13 @@ describe('a journal of one value', () => {
       assert.equal(journal.judge('name', value, journal.floor).length, problems);
     });
 
-  it('a journal of one value does not let a value go back that was seen', () => {
+  it('a journal of one value refuses a return of an earlier value', () => {
     const journal = register();
     assert.deepEqual(journal.judge('name', 'three', journal.floor), []);
     assert.deepEqual(kinds(journal.judge('name', 'two', journal.floor)), ['lost']);
   });
 
-  it('knows nothing before the first attempt is acknowledged', () => {
+  it('a journal of one value knows nothing before the first attempt is acknowledged', () => {
     const journal = new Register();
     assert.deepEqual(journal.judge('name', 'anything', journal.floor), []);
     journal.attempt('one');
@@ -96,20 +96,21 @@ describe('a journal of executions', () => {
       ),
     );
 
-  it('a journal of executions is content with a confirmed execution', () =>
+  it('a journal of executions accepts a confirmed execution', () =>
     assert.deepEqual(judge(confirmed(), [listed()]), []));
 
-  it('finds a confirmed execution missing', () => assert.deepEqual(judge(confirmed(), []), ['lost']));
+  it('a journal of executions finds a confirmed execution missing', () =>
+    assert.deepEqual(judge(confirmed(), []), ['lost']));
 
-  it('finds an execution listed twice', () => {
+  it('a journal of executions finds an execution listed twice', () => {
     assert.deepEqual(judge(confirmed(), [listed(), listed()]), ['doubled', 'doubled']);
   });
 
-  it('finds two executions of one call', () => {
+  it('a journal of executions finds two executions of one call', () => {
     assert.ok(judge(confirmed(), [listed(), listed({ id: 'e2', state: 'TIMEOUT' })]).includes('doubled'));
   });
 
-  it('finds an acknowledged answer that did not count', () => {
+  it('a journal of executions finds an acknowledged answer that did not count', () => {
     const journal = new ExecutionJournal();
     journal.called(1, 1);
     journal.delivered('e1', 1, 1);
@@ -117,7 +118,7 @@ describe('a journal of executions', () => {
     assert.deepEqual(judge(journal, [listed({ state: 'TIMEOUT', log: [{ state: 'ERROR' }] })]), ['lost']);
   });
 
-  it('accepts a timeout when the answer came after a restart', () => {
+  it('a journal of executions accepts a timeout when the answer came after a restart', () => {
     const journal = new ExecutionJournal();
     journal.called(1, 1);
     journal.delivered('e1', 1, 1);
@@ -125,7 +126,7 @@ describe('a journal of executions', () => {
     assert.deepEqual(judge(journal, [listed({ state: 'TIMEOUT', log: [{ state: 'ERROR' }] })]), []);
   });
 
-  it('finds a command that reached the device twice, by one id or by two', () => {
+  it('a journal of executions finds a command that reached the device twice, by one id or by two', () => {
     const twice = confirmed();
     twice.delivered('e1', 1, 2);
     assert.ok(judge(twice, [listed()]).includes('doubled'));
@@ -134,13 +135,13 @@ describe('a journal of executions', () => {
     assert.ok(judge(two, [listed()]).includes('doubled'));
   });
 
-  it('finds a success that the device knows nothing of', () => {
+  it('a journal of executions finds a success that the device knows nothing of', () => {
     const journal = new ExecutionJournal();
     journal.called(1, 1);
     assert.deepEqual(judge(journal, [listed()]), ['wrong']);
   });
 
-  it('finds an execution that is still open after a restart, not one that is new', () => {
+  it('a journal of executions finds an execution that is still open after a restart, not one that is new', () => {
     const journal = new ExecutionJournal();
     journal.called(1, 1);
     journal.answered(1, 'e1', undefined);
@@ -149,13 +150,13 @@ describe('a journal of executions', () => {
     assert.deepEqual(judge(journal, [listed({ ...open, created_at: AFTER })]), []);
   });
 
-  it('finds a final state that changed', () => {
+  it('a journal of executions finds a final state that changed', () => {
     const journal = confirmed();
     judge(journal, [listed()]);
     assert.ok(judge(journal, [listed({ state: 'ERROR' })]).includes('wrong'));
   });
 
-  it('finds a refused command on record or at the device', () => {
+  it('a journal of executions finds a refused command on record or at the device', () => {
     const journal = new ExecutionJournal();
     journal.called(1, 1);
     journal.refused(1);
@@ -164,7 +165,7 @@ describe('a journal of executions', () => {
     assert.deepEqual(judge(journal, []), ['wrong']);
   });
 
-  it('finds a delivered command without a record', () => {
+  it('a journal of executions finds a delivered command without a record', () => {
     assert.deepEqual(kinds(confirmed().judgeRecords(['e1'], [])), ['lost']);
     assert.deepEqual(confirmed().judgeRecords(['e1'], [listed()]), []);
   });

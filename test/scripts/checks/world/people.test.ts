@@ -33,14 +33,14 @@ function peopleRefused(...statuses: number[]): People {
   });
 }
 
-test('a token that is not found after its removal was refused may be there again after a fault', async () => {
+test('a removed token whose removal was refused may be valid again after a fault', async () => {
   const people = peopleRefused(503, 404);
   for (let count = 0; count < 3; count++) await people.act('token');
   assert.deepEqual(people.refusals, ['DELETE /auth/tokens/x: 503 code: no']);
   assert.deepEqual(await people.verify(), []);
 });
 
-test('a token that nobody removed and that is not found is a refusal', async () => {
+test('a token that nobody removed and that is missing is a loss', async () => {
   const people = peopleRefused(404);
   for (let count = 0; count < 2; count++) await people.act('token');
   assert.deepEqual(people.refusals, ['DELETE /auth/tokens/x: 404 code: no']);

@@ -11,13 +11,13 @@ const begins = (activity: string): string => line('telemetry store begins its wo
 const ends = (activity: string): string => line('telemetry store has finished its work', activity);
 
 describe('what the store of a gateway is at', () => {
-  it('is nothing of a process before, and nothing at first', (t) => {
+  it('the activity of a store is empty for an earlier process, and at first', (t) => {
     const path = join(temporaryFolder(t), 'log');
     writeFileSync(path, begins('sealing'));
     assert.equal(new StoreActivityWatch(path).present(), undefined);
   });
 
-  it('is what it began last and has not ended', (t) => {
+  it('the activity of a store is what it began last and has not ended', (t) => {
     const path = join(temporaryFolder(t), 'log');
     writeFileSync(path, '');
     const watch = new StoreActivityWatch(path);
