@@ -62,6 +62,13 @@ async function proposalsOf({ id }: Guest): Promise<Proposal[]> {
   );
 }
 
+/** Accepts the only device that the account announced. */
+async function accepted(guest: Guest): Promise<string> {
+  const [proposal] = await proposalsOf(guest);
+  const path = `/v3/announced_devices/${proposal?.id}/accept`;
+  return String((await gateway().ok('OWNER', 'POST', path, {}))['device_id']);
+}
+
 async function latest(deviceId: string, attribute: string): Promise<unknown> {
   const path = `/v3/devices/${deviceId}/telemetry?attribute=${attribute}`;
   const { telemetry } = await gateway().ok('OWNER', 'GET', path);
@@ -434,9 +441,7 @@ describe('a device that announced itself', () => {
     });
     await publish(client, 'homeassistant/sensor/door/config', config('bridge/door'));
     await publish(client, 'bridge/door', 'open');
-    const [proposal] = await proposalsOf(guest);
-    const path = `/v3/announced_devices/${proposal?.id}/accept`;
-    const deviceId = String((await gateway().ok('OWNER', 'POST', path, {}))['device_id']);
+    const deviceId = await accepted(guest);
     await until(async () => (await latest(deviceId, 'door')) === 'open');
     await publish(client, 'homeassistant/sensor/door/config', config('bridge/renamed'));
     await publish(client, 'homeassistant/sensor/battery/config', {
@@ -447,6 +452,34 @@ describe('a device that announced itself', () => {
     await proposalsOf(guest);
     await until(async () => (await latest(deviceId, 'door')) === 'closed');
     await until(async () => (await latest(deviceId, 'battery')) === 87);
+  });
+
+  test('a device that announced itself by a topic with wildcards gets the messages of its own account only', async () => {
+    const guest = await newGuest(['radio-a']);
+    const [client, stranger] = [await guest.open(), await (await newGuest(['radio-b'])).open()];
+    await publish(client, 'homeassistant/sensor/probe-temp/config', {
+      stat_t: '+/+/BTtoMQTT/PROBE',
+      unit_of_meas: '°C',
+      val_tpl: '{{ value_json.tempc | is_defined }}',
+      dev: { ids: ['PROBE'], name: 'Probe' },
+    });
+    await publish(client, 'radio-a/OMG/BTtoMQTT/PROBE', { tempc: 4.5 });
+    const deviceId = await accepted(guest);
+    await until(async () => (await latest(deviceId, 'temp')) === 4.5);
+    await publish(stranger, 'radio-b/OMG/BTtoMQTT/PROBE', { tempc: 92 });
+    await publish(client, 'radio-a/OMG/BTtoMQTT/PROBE', { tempc: 5.5 });
+    assert.equal(await latest(deviceId, 'temp'), 5.5);
+  });
+
+  test('a device that announced itself with an off_delay goes back to false after it', async () => {
+    const guest = await newGuest(['motion']);
+    const client = await guest.open();
+    const config = { name: 'Seen', stat_t: 'motion/state', off_dly: 0.2, dev: { ids: ['motion'] } };
+    await publish(client, 'homeassistant/binary_sensor/seen/config', config);
+    const deviceId = await accepted(guest);
+    await publish(client, 'motion/state', 'ON');
+    assert.equal(await latest(deviceId, 'seen'), true);
+    await until(async () => (await latest(deviceId, 'seen')) === false);
   });
 
   test('a device that announced itself cannot use topics of another account', async () => {

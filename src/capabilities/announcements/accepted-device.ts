@@ -1,10 +1,12 @@
 /** A device that was made of announcements: its messages come in, its commands go out, and whether it can be reached. */
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { CommandRequest, Connectivity, LocalSession } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
-import type { Availability } from './model.ts';
+import { type Availability, isMeant, type Reading } from './model.ts';
 import type { Announced } from './proposals.ts';
 
 interface AcceptedOptions {
+  clock: Pick<Clock, 'setTimer'>;
   connectivity: Pick<Connectivity, 'openLocalSession' | 'publishToGuests'>;
   device: Device;
   announced: Announced;
@@ -19,6 +21,8 @@ export class AcceptedDevice {
   /** Topic → whether it said that the device is there. */
   readonly #available = new Map<string, boolean>();
   #latest: string | undefined;
+  /** By attribute: until what happened counts as over. */
+  readonly #overTimers = new Map<string, Timer>();
 
   constructor(options: AcceptedOptions) {
     this.#options = options;
@@ -38,17 +42,28 @@ export class AcceptedDevice {
   take(topic: string, payload: string): Promise<void> | void {
     const { availabilities, readings } = this.#options.announced;
     for (const one of availabilities.flatMap(({ topics }) => topics)) {
-      const isAvailable = one.topic === topic ? one.read(payload) : undefined;
+      const isAvailable = isMeant(one.topic, topic) ? one.read(payload) : undefined;
       if (isAvailable === undefined) continue;
-      this.#available.set(topic, isAvailable);
-      this.#latest = topic;
+      this.#available.set(one.topic, isAvailable);
+      this.#latest = one.topic;
     }
     this.#follow();
     const body: Record<string, unknown> = {};
-    for (const { attribute, topic: own, read } of readings)
-      if (own === topic) body[attribute] = read(payload);
+    for (const reading of readings)
+      if (isMeant(reading.topic, topic)) {
+        body[reading.attribute] = reading.read(payload);
+        this.#awaitOver(reading, body[reading.attribute]);
+      }
     const isEmpty = Object.values(body).every((value) => value === undefined);
     return isEmpty ? undefined : this.#session?.store('v1/telemetry', body);
+  }
+
+  #awaitOver({ attribute, offAfterMs }: Reading, value: unknown): void {
+    if (offAfterMs === undefined || value === undefined) return;
+    this.#overTimers.get(attribute)?.cancel();
+    if (value !== true) return;
+    const over = (): void => void this.#session?.store('v1/telemetry', { [attribute]: false });
+    this.#overTimers.set(attribute, this.#options.clock.setTimer(offAfterMs, over));
   }
 
   setConnected(isConnected: boolean): void {
@@ -61,6 +76,7 @@ export class AcceptedDevice {
   }
 
   close(): void {
+    for (const timer of this.#overTimers.values()) timer.cancel();
     this.#session?.close();
     this.#session = undefined;
   }

@@ -85,15 +85,18 @@ function sensor(entity: EntityBuilder): void {
 }
 
 function unitFacts(unit: string | undefined): { unit?: string; isOwnUnit?: boolean } {
-  if (unit === undefined || unit === '') return {};
+  if (unit === undefined || unit.trim() === '') return {};
   const code = unitOf(unit);
-  return code === undefined ? { unit, isOwnUnit: true } : { unit: code };
+  return code === undefined ? { unit: unit.trim(), isOwnUnit: true } : { unit: code };
 }
 
 function binarySensor(entity: EntityBuilder): void {
   entity.requireTopic('state_topic', 'mayRead');
   stateOfTwo(entity, 'payload_on', 'payload_off');
 }
+
+/** One day; timers of the runtime hold 24. */
+const OFF_DELAY_S_MAX = 86_400;
 
 /** A boolean by two words. */
 function stateOfTwo(entity: EntityBuilder, onKey: string, offKey: string, on = 'ON', off = 'OFF'): void {
@@ -102,10 +105,13 @@ function stateOfTwo(entity: EntityBuilder, onKey: string, offKey: string, on = '
   const template =
     entity.component === 'light' || entity.component === 'fan' ? 'state_value_template' : 'value_template';
   const declared = { type: 'boolean' as const, ...(deviceClass !== undefined && { deviceClass }) };
-  entity.attribute('', 'state_topic', template, declared, (text) => {
+  const offAfterS = entity.number('off_delay', 0);
+  const convert = (text: string): boolean | undefined => {
     if (text === words.on) return true;
     return text === words.off ? false : undefined;
-  });
+  };
+  const more = offAfterS > 0 ? { offAfterMs: Math.min(offAfterS, OFF_DELAY_S_MAX) * 1_000 } : {};
+  entity.attribute('', 'state_topic', template, declared, convert, more);
 }
 
 /** A command with a boolean, by two words. */

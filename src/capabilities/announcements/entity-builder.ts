@@ -1,6 +1,14 @@
 /** Gathers what one entity gives its device; what is not supported raises `Refusal`. */
 import type { Config, Entity } from './announcement.ts';
-import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted, Reading } from './model.ts';
+import {
+  type Argument,
+  type Attribute,
+  type Availability,
+  type AvailabilityTopic,
+  hasWildcard,
+  type Interpreted,
+  type Reading,
+} from './model.ts';
 import { maySlug } from './names.ts';
 import { TemplateFault } from './template-parser.ts';
 import { NoNumber, readTemplate, readValueTemplate } from './template.ts';
@@ -14,6 +22,7 @@ export interface Scope {
   mayWrite(topic: string): boolean;
 }
 
+const FILTER = /^(?:[^+#/]*|\+)(?:\/(?:[^+#/]*|\+))*(?:\/#)?$/;
 const NO_VALUES: ReadonlySet<string> = new Set([
   '',
   'None',
@@ -68,9 +77,15 @@ export class EntityBuilder {
   topic(key: string, direction: 'mayRead' | 'mayWrite'): string | undefined {
     const topic = this.text(key);
     if (topic === undefined || topic === '') return undefined;
-    if (/[+#]/.test(topic) || !this.#scope[direction](topic))
+    const isAllowed = direction === 'mayRead' ? this.#mayRead(topic) : this.#scope.mayWrite(topic);
+    if (!isAllowed || (direction === 'mayWrite' && hasWildcard(topic)))
       throw new Refusal(`its ${key} "${topic}" is outside the topics of its account`);
     return topic;
+  }
+
+  /** Wildcards are harmless: they find messages of the account only (OpenMQTTGateway: `+/+/BTtoMQTT/…`). */
+  #mayRead(topic: string): boolean {
+    return hasWildcard(topic) ? FILTER.test(topic) : this.#scope.mayRead(topic);
   }
 
   requireTopic(key: string, direction: 'mayRead' | 'mayWrite'): string {
@@ -86,6 +101,7 @@ export class EntityBuilder {
     templateKey: string,
     declared: Omit<Attribute, 'name' | 'displayName'>,
     convert: Convert,
+    more: Pick<Reading, 'offAfterMs'> = {},
   ): void {
     const topic = this.topic(topicKey, 'mayRead');
     if (topic === undefined) return;
@@ -94,7 +110,8 @@ export class EntityBuilder {
     const displayName =
       suffix === '' ? this.displayName : `${this.displayName}: ${suffix.replaceAll('_', ' ')}`;
     this.made.attributes.push({ name, displayName, ...declared });
-    this.made.readings.push({ attribute: name, topic, read: withConversion(read, convert, declared.type) });
+    const reading = { attribute: name, topic, read: withConversion(read, convert, declared.type) };
+    this.made.readings.push({ ...reading, ...more });
   }
 
   /** A command that publishes to a topic; nothing when the topic is not announced. */
@@ -147,7 +164,7 @@ export class EntityBuilder {
 
   #availabilityOf(config: Config, topicKey: string, templateKey: string): AvailabilityTopic[] {
     const { [topicKey]: topic, [templateKey]: template } = config;
-    if (typeof topic !== 'string' || topic === '' || !this.#scope.mayRead(topic)) return [];
+    if (typeof topic !== 'string' || topic === '' || !this.#mayRead(topic)) return [];
     const wordOf = (key: string, fallback: string): string => textOfPayload(config[key]) ?? fallback;
     const available = wordOf('payload_available', 'online');
     const gone = wordOf('payload_not_available', 'offline');
@@ -241,8 +258,10 @@ export function numericArgument(
   keys: { min: string; max: string },
   [min, max]: readonly [number, number],
 ): Argument {
-  const bounds = { min: entity.number(keys.min, min), max: entity.number(keys.max, max) };
-  if (bounds.min > bounds.max) throw new Refusal(`its ${keys.min} is greater than its ${keys.max}`);
+  const given = { min: entity.number(keys.min, min), max: entity.number(keys.max, max) };
+  if (given.min > given.max) throw new Refusal(`its ${keys.min} is greater than its ${keys.max}`);
+  // EMS-ESP announces thermostats without known bounds from 0 to 0.
+  const bounds = given.min === given.max ? { min, max } : given;
   const unit = entity.text('unit_of_measurement');
   const code = unit === undefined ? undefined : unitOf(unit);
   return {
@@ -332,7 +351,8 @@ const UNITS: Readonly<Record<string, string>> = {
 
 /** The unit in a manifest; undefined for one that has no code there. */
 export function unitOf(announced: string): string | undefined {
-  return Object.hasOwn(UNITS, announced) ? UNITS[announced] : undefined;
+  const unit = announced.trim();
+  return Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
 }
 
 /** Beyond units, what makes a sensor a number. */

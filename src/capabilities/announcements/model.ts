@@ -1,4 +1,6 @@
 /** Parts of an announced device. */
+import type { DurationMs } from '../../lib/time.ts';
+import { topicMatches } from '../../lib/topic-matches.ts';
 
 export interface Attribute {
   name: string;
@@ -25,11 +27,19 @@ export interface Argument {
   isSensitive?: boolean;
 }
 
+/** Whether a message on a topic is meant by an announced topic, which may have wildcards. */
+export const isMeant = (announced: string, topic: string): boolean =>
+  announced === topic || (hasWildcard(announced) && topicMatches(announced, topic));
+
+export const hasWildcard = (topic: string): boolean => topic.includes('+') || topic.endsWith('#');
+
 /** A value of an attribute from a message; undefined: none. One of another type is rejected with its reason. */
 export interface Reading {
   attribute: string;
   topic: string;
   read: (payload: string) => unknown;
+  /** True becomes false so long after the last message: the device reports only that something happened. */
+  offAfterMs?: DurationMs;
 }
 
 export interface Command {

@@ -11,7 +11,7 @@ import { type GuestMessage, type MqttGuests } from '../mqtt-guests/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { AcceptedDevice } from './accepted-device.ts';
 import { isAnnouncementTopic } from './announcement.ts';
-import type { Proposal } from './model.ts';
+import { isMeant, type Proposal } from './model.ts';
 import { type Announced, announcedDevices } from './proposals.ts';
 import { createAnnouncementStore, type StoredDecision } from './store.ts';
 
@@ -127,7 +127,7 @@ export class Announcements {
     // The first state follows its announcement at once, and may be the only one for hours.
     this.#of(guestId);
     const last = this.#last.get(guestId);
-    if (last?.has(topic)) last.set(topic, text);
+    for (const announced of last?.keys() ?? []) if (isMeant(announced, topic)) last?.set(announced, text);
     const stored = this.#acceptedOf(guestId).map((device) => device.take(topic, text));
     const waiting = stored.filter((one) => one !== undefined);
     if (waiting.length > 0) return Promise.all(waiting).then(() => undefined);
@@ -215,12 +215,12 @@ export class Announcements {
 
   /** Opens the way between an accepted device and its account, with the blueprint of its present announcements. */
   #follow(announced: Announced): void {
-    const { devices, connectivity, mqttGuests } = this.#options;
+    const { clock, devices, connectivity, mqttGuests } = this.#options;
     const device = devices.get(this.#decisions.get(announced.id)?.deviceId ?? '');
     if (!device) return;
     this.#accepted.get(announced.id)?.close();
     const isConnected = mqttGuests.isConnected(announced.guestId);
-    const accepted = new AcceptedDevice({ connectivity, device, announced, isConnected });
+    const accepted = new AcceptedDevice({ clock, connectivity, device, announced, isConnected });
     this.#accepted.set(announced.id, accepted);
     void this.#assign(announced, device)
       .catch((error: unknown) =>

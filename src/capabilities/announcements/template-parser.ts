@@ -11,6 +11,8 @@ export class TemplateFault extends Error {}
 export type Expression =
   | { kind: 'literal'; value: null | boolean | number | string }
   | { kind: 'name'; name: string }
+  /** An argument that is not given, before one that is. */
+  | { kind: 'missing' }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'dictionary'; entries: [Expression, Expression][] }
   | { kind: 'member'; of: Expression; key: Expression }
@@ -41,7 +43,7 @@ const TOKEN =
 type Token = { kind: 'number' | 'name' | 'text' | 'sign'; text: string };
 
 const FILTERS: ReadonlySet<string> = new Set(
-  'float int round default d multiply add abs upper lower trim string replace length count bool is_defined from_json to_json tojson iif min max first last'.split(
+  'float int round default d multiply add abs upper lower title capitalize trim string replace length count bool is_defined from_json to_json tojson iif min max sum first last join format bitwise_and bitwise_or'.split(
     ' ',
   ),
 );
@@ -52,8 +54,22 @@ const TESTS: ReadonlySet<string> = new Set(
 );
 const FUNCTIONS: ReadonlySet<string> = new Set('float int bool iif min max round'.split(' '));
 const METHODS: ReadonlySet<string> = new Set(
-  'get split lower upper strip replace startswith endswith'.split(' '),
+  'get keys values split join lower upper title capitalize strip replace startswith endswith format'.split(
+    ' ',
+  ),
 );
+/** Names of arguments, in the order of their places. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
+  float: ['default'],
+  int: ['default', 'base'],
+  round: ['precision', 'method', 'default'],
+  default: ['default_value', 'boolean'],
+  d: ['default_value', 'boolean'],
+  iif: ['if_true', 'if_false'],
+  replace: ['old', 'new'],
+  multiply: ['amount', 'default'],
+  add: ['amount', 'default'],
+};
 
 /** @param names that the template may use @throws TemplateFault */
 export function parseTemplate(text: string, names: readonly string[]): Part[] {
@@ -268,7 +284,7 @@ class ExpressionParser {
   #filter(of: Expression): Expression {
     const name = this.#name();
     if (!FILTERS.has(name)) throw new TemplateFault(`uses the filter "${name}", which is not supported`);
-    return this.#postfix({ kind: 'filter', name, of, given: this.#peek('(') ? this.#arguments() : [] });
+    return this.#postfix({ kind: 'filter', name, of, given: this.#peek('(') ? this.#arguments(name) : [] });
   }
 
   #test(of: Expression): Expression {
@@ -284,11 +300,19 @@ class ExpressionParser {
     let expression = of;
     for (;;) {
       if (this.#takes('.')) expression = this.#dotted(expression);
-      else if (this.#takes('[')) {
-        expression = { kind: 'member', of: expression, key: this.#choice() };
-        this.#expect(']');
-      } else return expression;
+      else if (this.#takes('[')) expression = this.#item(expression);
+      else return expression;
     }
+  }
+
+  /** `x[1]`, or a part such as `x[0:3]`. */
+  #item(of: Expression): Expression {
+    const first: Expression = this.#peek(':') ? { kind: 'literal', value: 0 } : this.#choice();
+    if (this.#takes(']')) return { kind: 'member', of, key: first };
+    this.#expect(':');
+    const last = this.#peek(']') ? [] : [this.#choice()];
+    this.#expect(']');
+    return { kind: 'filter', name: 'slice', of, given: [first, ...last] };
   }
 
   #dotted(of: Expression): Expression {
@@ -309,6 +333,7 @@ class ExpressionParser {
     if (token?.kind === 'name') return this.#named(token.text);
     if (token?.text === '(') {
       const inner = this.#choice();
+      if (this.#takes(',')) return { kind: 'list', items: [inner, ...this.#items(')')] };
       this.#expect(')');
       return inner;
     }
@@ -320,7 +345,7 @@ class ExpressionParser {
   #named(name: string): Expression {
     if (Object.hasOwn(WORDS, name)) return { kind: 'literal', value: WORDS[name] ?? null };
     if (this.#peek('(') && FUNCTIONS.has(name))
-      return { kind: 'call', name, of: undefined, given: this.#arguments() };
+      return { kind: 'call', name, of: undefined, given: this.#arguments(name, 1) };
     if (!this.#names.has(name)) throw new TemplateFault(`uses "${name}", which is not supported`);
     return { kind: 'name', name };
   }
@@ -336,16 +361,34 @@ class ExpressionParser {
     return { kind: 'dictionary', entries };
   }
 
-  #arguments(): Expression[] {
+  /**
+   * @param name of the filter or function; arguments of methods have no names
+   * @param before functions have the value itself before the arguments of the filter
+   */
+  #arguments(name = '', before = 0): Expression[] {
     this.#expect('(');
-    return this.#items(')');
+    const given: Expression[] = [];
+    while (!this.#takes(')')) {
+      const place = this.#place(name);
+      given[place === undefined ? given.length : place + before] = this.#choice();
+      if (!this.#peek(')')) this.#expect(',');
+    }
+    return Array.from(given, (argument) => argument ?? { kind: 'missing' });
+  }
+
+  /** The place of an argument with a name, such as `default=0`. */
+  #place(of: string): number | undefined {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== 'name' || this.#tokens[this.#at + 1]?.text !== '=') return undefined;
+    const place = ARGUMENTS[of]?.indexOf(token.text) ?? -1;
+    if (place < 0) throw new TemplateFault(`uses the argument "${token.text}", which is not supported`);
+    this.#at += 2;
+    return place;
   }
 
   #items(end: string): Expression[] {
     const items: Expression[] = [];
     while (!this.#takes(end)) {
-      // A named argument such as `default=0`: its place is the same.
-      if (this.#tokens[this.#at]?.kind === 'name' && this.#tokens[this.#at + 1]?.text === '=') this.#at += 2;
       items.push(this.#choice());
       if (!this.#peek(end)) this.#expect(',');
     }

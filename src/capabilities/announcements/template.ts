@@ -90,6 +90,8 @@ function valueOf(expression: Expression, names: Names): TemplateValue {
       return expression.value;
     case 'name':
       return names[expression.name];
+    case 'missing':
+      return undefined;
     case 'list':
       return expression.items.map(of);
     case 'dictionary':
@@ -141,6 +143,9 @@ function combined(operator: string, left: TemplateValue, rightOf: () => Template
       return !isIn(left, right);
     case '~':
       return bounded(textOf(left) + textOf(right));
+    case '%':
+      if (typeof left === 'string') return printed(left, Array.isArray(right) ? right : [right]);
+      break;
     case '+':
       if (typeof left === 'string' && typeof right === 'string') return bounded(left + right);
   }
@@ -222,7 +227,7 @@ function applied(name: string, of: TemplateValue, given: readonly TemplateValue[
     case 'float':
       return numberOr(of, given);
     case 'int':
-      return Math.trunc(numberOr(of, given) as number);
+      return integerOf(of, given);
     case 'bool':
       return boolOf(of);
     case 'round':
@@ -236,7 +241,19 @@ function applied(name: string, of: TemplateValue, given: readonly TemplateValue[
     case 'multiply':
       return plain(numberOf(of) * numberOf(given[0]));
     case 'add':
-      return numberOf(of) + numberOf(given[0]);
+      return plain(numberOf(of) + numberOf(given[0]));
+    case 'bitwise_and':
+      return numberOf(of) & numberOf(given[0]);
+    case 'bitwise_or':
+      return numberOf(of) | numberOf(given[0]);
+    case 'sum':
+      return plain((Array.isArray(of) ? of : []).reduce<number>((sum, item) => sum + numberOf(item), 0));
+    case 'join':
+      return bounded((Array.isArray(of) ? of : Array.from(textOf(of))).map(textOf).join(textOf(given[0])));
+    case 'slice':
+      return sliceOf(of, given);
+    case 'format':
+      return printed(textOf(of), given);
     case 'abs':
       return Math.abs(numberOf(of));
     case 'iif':
@@ -266,6 +283,9 @@ function applied(name: string, of: TemplateValue, given: readonly TemplateValue[
 /** Methods, and filters of the same meaning. */
 function called(name: string, of: TemplateValue, given: readonly TemplateValue[]): TemplateValue {
   if (name === 'get') return memberOf(of, given[0]) ?? given[1] ?? null;
+  if (name === 'keys' || name === 'values')
+    return typeof of === 'object' && of !== null ? Object[name](of) : [];
+  if (name === 'join') return applied('join', given[0], [of]);
   const text = textOf(of);
   const first = given[0] === undefined ? '' : textOf(given[0]);
   switch (name) {
@@ -273,6 +293,12 @@ function called(name: string, of: TemplateValue, given: readonly TemplateValue[]
       return text.toUpperCase();
     case 'lower':
       return text.toLowerCase();
+    case 'capitalize':
+      return capitalized(text);
+    case 'title':
+      return text.replace(/\p{L}+/gu, capitalized);
+    case 'format':
+      return formatted(text, given);
     case 'trim':
     case 'strip':
       return text.trim();
@@ -290,6 +316,45 @@ function called(name: string, of: TemplateValue, given: readonly TemplateValue[]
     }
   }
 }
+
+const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
+
+function sliceOf(of: TemplateValue, [first, last]: readonly TemplateValue[]): TemplateValue {
+  if (typeof of !== 'string' && !Array.isArray(of)) throw new NoValue();
+  return of.slice(numberOf(first), last === undefined ? undefined : numberOf(last));
+}
+
+/** `%d`, `%5.1f` and `%s`, with or without width. */
+function printed(pattern: string, given: readonly TemplateValue[]): string {
+  let place = 0;
+  const text = pattern.replace(
+    /%(?:%|([0 ]?)(\d{0,2})(?:\.(\d{1,2}))?([a-zA-Z]))/g,
+    (whole, zero: string, width: string, digits: string | undefined, kind: string) =>
+      whole === '%%' ? '%' : padded(printedOne(given[place++], kind, digits), zero, width),
+  );
+  return bounded(text);
+}
+
+/** `{}`, `{0}` and `{:.1f}` of Python. */
+function formatted(pattern: string, given: readonly TemplateValue[]): string {
+  let place = 0;
+  const text = pattern.replace(
+    /\{(\d?)(?::(0?)(\d{0,2})(?:\.(\d{1,2}))?([a-zA-Z]?))?\}/g,
+    (_, at: string, zero = '', width = '', digits: string | undefined, kind = '') =>
+      padded(printedOne(given[at === '' ? place++ : Number(at)], kind || 's', digits), zero, width),
+  );
+  return bounded(text);
+}
+
+function printedOne(value: TemplateValue, kind: string, digits: string | undefined): string {
+  if (kind === 's') return textOf(value);
+  if (kind === 'd' || kind === 'i') return String(Math.trunc(numberOf(value)));
+  if (kind === 'f' || kind === 'F') return numberOf(value).toFixed(Number(digits ?? 6));
+  throw new NoValue();
+}
+
+const padded = (text: string, zero: string, width: string): string =>
+  text.padStart(Number(width), zero === '0' ? '0' : ' ');
 
 function parsed(text: string): TemplateValue {
   const json = jsonOf(text);
@@ -332,8 +397,20 @@ function numberOf(of: TemplateValue): number {
   return value;
 }
 
+/** A text in another base than ten is read in that. */
+function integerOf(of: TemplateValue, [fallback, base]: readonly TemplateValue[]): TemplateValue {
+  if (typeof of !== 'string' || base === undefined || base === 10)
+    return Math.trunc(numberOr(of, [fallback]) as number);
+  const digits = of.trim().replace(/^[+-]?(?:0x)?/i, '');
+  const isWhole =
+    digits !== '' && Array.from(digits).every((digit) => Number.parseInt(digit, numberOf(base)) >= 0);
+  const value = isWhole ? Number.parseInt(of, numberOf(base)) : asNumber(fallback);
+  if (value === undefined) throw new NoValue(of);
+  return value;
+}
+
 function numberOr(of: TemplateValue, given: readonly TemplateValue[]): TemplateValue {
-  const value = asNumber(of) ?? (given.length > 0 ? asNumber(given[0]) : undefined);
+  const value = asNumber(of) ?? asNumber(given[0]);
   if (value === undefined) throw new NoValue(of);
   return value;
 }

@@ -7,8 +7,9 @@ import { compileFiles } from '../../../src/capabilities/blueprints/compile-archi
 import { type Announcement, MAKERS_OF_LAMPS } from './makers.ts';
 import { MAKERS_OF_HOUSES } from './makers-of-houses.ts';
 import { MAKERS_OF_METERS } from './makers-of-meters.ts';
+import { MAKERS_OF_GATEWAYS } from './makers-of-gateways.ts';
 
-const ANNOUNCEMENTS = [...MAKERS_OF_LAMPS, ...MAKERS_OF_METERS, ...MAKERS_OF_HOUSES];
+const ANNOUNCEMENTS = [...MAKERS_OF_LAMPS, ...MAKERS_OF_METERS, ...MAKERS_OF_HOUSES, ...MAKERS_OF_GATEWAYS];
 
 const isOwn = (topic: string): boolean => !topic.startsWith('elsewhere/') && !topic.startsWith('v1/');
 const SCOPE = { mayRead: isOwn, mayWrite: isOwn };
