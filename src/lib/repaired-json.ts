@@ -22,6 +22,7 @@ const MARK = /^(?:\ufeff|\u00ef\u00bb\u00bf)/;
 const BARE = /[^,{}[\]":]*/y;
 const NUMBER = /^([+-]?)0*([1-9]\d*|)(?:\.(\d*))?([eE][+-]?\d{1,5})?$/;
 const DIGITS = /^\d+$/;
+const NAME = /^"[A-Za-z_$][\w$.-]*"$/;
 const WORDS: Readonly<Record<string, string>> = { true: 'true', false: 'false', null: 'null', none: 'null' };
 /** Characters of a string that stay as they are. */
 const PLAIN = /[^"'\\\p{Cc}]+/uy;
@@ -75,46 +76,47 @@ class Repair {
   #object(path: string, depth: number): string {
     const members = new Map<string, string>();
     this.#at++;
-    let last: { key: string; isBare: boolean } | undefined;
-    for (;;) {
-      const next = this.#next();
-      if (next === '}') break;
-      if (next === ',') {
+    /** Name of the last value without quotes. */
+    let last: string | undefined;
+    for (let next = this.#next(); next !== '}'; next = this.#next()) {
+      const key = next === ',' ? undefined : this.#key(next);
+      if (key !== undefined) {
         this.#at++;
-      } else if (next === '"' || next === "'") {
-        const key = this.#string(next);
-        if (this.#next() !== ':') throw new Unclear();
-        this.#at++;
-        const isBare = !'{["\''.includes(this.#next() || ' ');
-        last = { key, isBare };
+        last = '{["\''.includes(this.#next() || ' ') ? undefined : key;
         const memberPath = joined(path, key);
         this.#put(members, key, this.#value(memberPath, depth + 1), memberPath);
-        this.#separator('}');
-      } else {
+      } else if (next !== ',') {
         // `21,5`: the comma of another language cuts a number in two.
-        if (!last?.isBare || !DIGITS.test(this.#bare())) throw new Unclear();
-        this.#put(members, last.key, undefined, joined(path, last.key));
-        this.#separator('}');
+        if (last === undefined || !DIGITS.test(this.#bare())) throw new Unclear();
+        this.#put(members, last, undefined, joined(path, last));
       }
+      this.#separator('}');
     }
     this.#at++;
     return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join(',')}}`;
   }
 
+  /** The name of a member, up to its colon; undefined where none begins. Some leave its quotes out. */
+  #key(next: string): string | undefined {
+    const begin = this.#at;
+    const isQuoted = next === '"' || next === "'";
+    const key = isQuoted ? this.#string(next) : JSON.stringify(this.#bare());
+    if (this.#next() === ':' && (isQuoted || NAME.test(key))) return key;
+    if (isQuoted) throw new Unclear();
+    this.#at = begin;
+    return undefined;
+  }
+
   #array(path: string, depth: number): string {
     const items: string[] = [];
     this.#at++;
-    for (;;) {
-      const next = this.#next();
-      if (next === ']') break;
-      if (next === ',') {
-        this.#at++;
-        continue;
+    for (let next = this.#next(); next !== ']'; next = this.#next()) {
+      if (next !== ',') {
+        const value = this.#value(path, depth + 1);
+        if (value === undefined) this.#note(path);
+        // The others keep their places.
+        items.push(value ?? 'null');
       }
-      const value = this.#value(path, depth + 1);
-      if (value === undefined) this.#note(path);
-      // The others keep their places.
-      items.push(value ?? 'null');
       this.#separator(']');
     }
     this.#at++;

@@ -68,6 +68,7 @@ const ROWS: Row[] = [
   ],
   ['half an escape', String.raw`{"a":"\u12"}`, { a: '\\u12' }],
   ['equal names', '{"a":1,"a":2,}', { a: 2 }],
+  ['names without quotes', '{temp_1: 21.5, $b:{c:nan}}', { temp_1: 21.5, $b: {} }, ['$b.c']],
   ['a list', '[1,2,]', [1, 2]],
 ];
 
@@ -87,7 +88,8 @@ describe('repairedJson', () => {
     ['without a colon', '{"a" 1}'],
     ['with something behind it', '{"a":1}}'],
     ['with two messages', '{"a":1}{"a":2}'],
-    ['with names without quotes', '{a:1}'],
+    ['with a number for a name', '{1:1}'],
+    ['with a name of two words', '{a b:1}'],
     ['with a value in front of a text', '{"a":x"b"}'],
     ['with nothing but a word', 'nan'],
     ['with nothing', ''],
