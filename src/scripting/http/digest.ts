@@ -1,4 +1,4 @@
-/** Digest authentication of a client: MD5 and SHA-256, qop `auth` or none (RFC 7616, RFC 2617 for older devices). */
+/** Digest authentication of a client (RFC 7616, RFC 2617 for older devices). */
 import { createHash, randomBytes } from 'node:crypto';
 
 export interface DigestLogin {
@@ -14,7 +14,7 @@ export interface DigestChallenge {
 }
 
 /** Best first. */
-const ALGORITHMS = ['sha-256', 'sha-256-sess', 'md5', 'md5-sess'];
+const ALGORITHMS = ['sha-256', 'sha-512-256', 'md5'].flatMap((name) => [name, `${name}-sess`]);
 const CNONCE_BYTES = 12;
 
 /** A word alone is a scheme, one with a value a parameter. */
@@ -34,57 +34,56 @@ export function digestChallenge(lines: readonly string[]): DigestChallenge | und
       }
     }
   }
-  const rank = (parameters: ReadonlyMap<string, string>): number =>
-    ALGORITHMS.indexOf((parameters.get('algorithm') ?? 'md5').toLowerCase());
   const [best] = found
-    .filter((parameters) => parameters.has('nonce') && rank(parameters) >= 0 && hasQop(parameters))
-    .toSorted((a, b) => rank(a) - rank(b));
+    .filter((parameters) => parameters.has('nonce') && rankOf(parameters) >= 0 && qopOf(parameters) !== null)
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
   return best && { parameters: best, count: 0 };
 }
 
-/** `auth-int` alone cannot be answered. */
-function hasQop(parameters: ReadonlyMap<string, string>): boolean {
-  const qop = parameters.get('qop');
-  return qop === undefined || qopsOf(qop).includes('auth');
-}
+type Parameters = DigestChallenge['parameters'];
+const algorithmOf = (given: Parameters): string => (given.get('algorithm') ?? 'md5').toLowerCase();
+const rankOf = (given: Parameters): number => ALGORITHMS.indexOf(algorithmOf(given));
 
-const qopsOf = (qop: string): string[] => qop.toLowerCase().split(/[\s,]+/);
+/** Undefined: the server knows none; null: it knows others only. */
+function qopOf(parameters: Parameters): 'auth' | 'auth-int' | undefined | null {
+  const given = parameters
+    .get('qop')
+    ?.toLowerCase()
+    .match(/[^\s,]+/g);
+  return given && ((['auth', 'auth-int'] as const).find((known) => given.includes(known)) ?? null);
+}
 
 /** The `Authorization` header of the next request, one character for each byte. */
 export function digestHeader(
   challenge: DigestChallenge,
   { user, password }: DigestLogin,
-  { method, url }: { method: string; url: string },
+  { method, url, body }: { method: string; url: string; body?: Uint8Array | undefined },
   random: (bytes: number) => Buffer = randomBytes,
 ): string {
   const cnonce = random(CNONCE_BYTES).toString('base64');
   const { parameters } = challenge;
   challenge.count += 1;
   const { pathname, search } = new URL(url);
-  const given = parameters.get('algorithm');
-  const algorithm = (given ?? 'md5').toLowerCase();
-  const hash = (text: string): string =>
-    createHash(algorithm.startsWith('md5') ? 'md5' : 'sha256')
-      .update(text)
-      .digest('hex');
-  const realm = parameters.get('realm') ?? '';
-  const nonce = parameters.get('nonce') ?? '';
+  const [algorithm = '', session] = algorithmOf(parameters).split(/(-sess)$/);
+  const hash = (data: string | Uint8Array): string =>
+    createHash(algorithm.replace('sha-', 'sha')).update(data).digest('hex');
+  const { realm = '', nonce = '', opaque } = Object.fromEntries(parameters);
   const uri = pathname + search;
   const nc = challenge.count.toString(16).padStart(8, '0');
-  const hasCount = parameters.get('qop') !== undefined;
+  const qop = qopOf(parameters);
   const secret = hash(`${user}:${realm}:${password}`);
-  const ha1 = algorithm.endsWith('-sess') ? hash(`${secret}:${nonce}:${cnonce}`) : secret;
-  const counted = hasCount ? `${nc}:${cnonce}:auth:` : '';
-  const response = hash(`${ha1}:${nonce}:${counted}${hash(`${method}:${uri}`)}`);
+  const ha1 = session ? hash(`${secret}:${nonce}:${cnonce}`) : secret;
+  const counted = qop ? `${nc}:${cnonce}:${qop}:` : '';
+  const whole = qop === 'auth-int' ? `:${hash(body ?? '')}` : '';
+  const response = hash(`${ha1}:${nonce}:${counted}${hash(`${method}:${uri}${whole}`)}`);
   const quoted = (value: string): string => `"${value.replace(/["\\]/g, '\\$&')}"`;
-  const opaque = parameters.get('opaque');
   const text = [
     `username=${quoted(user)}, realm=${quoted(realm)}, nonce=${quoted(nonce)}, uri=${quoted(uri)}`,
-    ...(given === undefined ? [] : [`algorithm=${given}`]),
+    ...(parameters.has('algorithm') ? [`algorithm=${parameters.get('algorithm')}`] : []),
     `response="${response}"`,
     ...(opaque === undefined ? [] : [`opaque=${quoted(opaque)}`]),
-    ...(hasCount ? [`qop=auth, nc=${nc}`] : []),
-    ...(hasCount || algorithm.endsWith('-sess') ? [`cnonce="${cnonce}"`] : []),
+    ...(qop ? [`qop=${qop}, nc=${nc}`] : []),
+    ...(qop || session ? [`cnonce="${cnonce}"`] : []),
   ].join(', ');
   return `Digest ${Buffer.from(text).toString('latin1')}`;
 }

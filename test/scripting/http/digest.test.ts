@@ -20,8 +20,8 @@ test('a challenge that cannot be answered is no challenge', () => {
     'Basic realm="x"',
     'Negotiate',
     'Digest realm="x"',
-    'Digest realm="x", nonce="n", algorithm=SHA-512-256',
-    'Digest realm="x", nonce="n", qop="auth-int"',
+    'Digest realm="x", nonce="n", algorithm=TOKEN',
+    'Digest realm="x", nonce="n", qop="other"',
   ])
     assert.equal(digestChallenge([line]), undefined, line);
 });
@@ -36,6 +36,24 @@ test('the responses are those of RFC 7616 for MD5 and SHA-256', () => {
     const header = digestHeader(challenge, LOGIN, request, () => Buffer.from(CNONCE, 'base64'));
     assert.match(header, new RegExp(`response="${response}"`));
     assert.match(header, /uri="\/dir\/index.html".*qop=auth, nc=00000001/);
+  }
+});
+
+test('a server that wants the integrity of the body gets it, with the hash that it names', () => {
+  const request = { method: 'POST', url: 'http://m/rpc', body: Buffer.from('{"id":1}') };
+  for (const [algorithm, name] of [
+    ['SHA-512-256', 'sha512-256'],
+    ['MD5-sess', 'md5'],
+  ] as const) {
+    const line = `Digest realm="r", nonce="n", qop="auth-int", algorithm=${algorithm}`;
+    const header = digestHeader(digestChallenge([line]) ?? assert.fail(), LOGIN, request);
+    const [, cnonce = ''] = /cnonce="([^"]+)"/.exec(header) ?? [];
+    const hash = (text: string): string => createHash(name).update(text).digest('hex');
+    const secret = hash(`${LOGIN.user}:r:${LOGIN.password}`);
+    const ha1 = algorithm.endsWith('-sess') ? hash(`${secret}:n:${cnonce}`) : secret;
+    const ha2 = hash(`POST:/rpc:${hash('{"id":1}')}`);
+    assert.match(header, /qop=auth-int, nc=00000001/);
+    assert.ok(header.includes(`response="${hash(`${ha1}:n:00000001:${cnonce}:auth-int:${ha2}`)}"`));
   }
 });
 
