@@ -1,4 +1,5 @@
 /** The connection configuration that provisioning returns. */
+import { messageOf } from '../lib/errors.ts';
 import { isObject } from '../lib/members.ts';
 import type { LineOptions } from '../platform/mqtt-client/index.ts';
 
@@ -17,16 +18,19 @@ export interface ConnectionConfiguration {
  * @throws Error naming the first member that is missing or of the wrong kind
  */
 export function parseConnectionConfiguration(text: string): ConnectionConfiguration {
+  const outer = objectOf(jsonIn(text), 'the connection configuration');
+  return connectionConfigurationOf('config' in outer ? outer.config : outer);
+}
+
+/** The value of a JSON text, or of base64 of one. @throws Error */
+export function jsonIn(text: string): unknown {
   const trimmed = text.trim();
   const json = trimmed.startsWith('{') ? trimmed : Buffer.from(trimmed, 'base64').toString('utf8');
-  let content: unknown;
   try {
-    content = JSON.parse(json);
+    return JSON.parse(json);
   } catch (cause) {
-    throw new Error('the connection configuration is neither JSON nor base64 of JSON', { cause });
+    throw new Error(`the configuration is neither JSON nor base64 of JSON: ${messageOf(cause)}`, { cause });
   }
-  const outer = objectOf(content, 'the connection configuration');
-  return connectionConfigurationOf('config' in outer ? outer.config : outer);
 }
 
 /** @throws Error as above */

@@ -24,32 +24,12 @@ export class IoCalls {
   }
 
   /** `isWanted`: the caller still waits for it. Rejects only with faults of this program. */
-  async can(
-    run: number,
-    port: string,
-    operation: CanOperation,
-    isWanted: () => boolean,
-  ): Promise<CallResult> {
-    const bus = this.#io.buses.get(port);
-    if (bus === undefined) return absent(port);
-    return portResult(() => this.#operate(run, bus, operation, isWanted));
+  can(run: number, port: string, operation: CanOperation, isWanted: () => boolean): Promise<CallResult> {
+    return portResult(() => this.#operate(run, required(this.#io.buses, port), operation, isWanted));
   }
 
-  async io(port: string, operation: IoOperation, isWanted: () => boolean): Promise<CallResult> {
-    switch (operation.do) {
-      case 'is_closed':
-      case 'read_counter':
-      case 'debounce':
-      case 'set_counter':
-        return portResult(() => this.#read(port, operation));
-      case 'measure':
-        return portResult(async () => {
-          const channel = this.#io.channels.get(port);
-          return channel ? results(await channel.measure(operation.quantity)) : absent(port);
-        });
-      default:
-        return portResult(() => this.#switch(port, operation, isWanted));
-    }
+  io(port: string, operation: IoOperation, isWanted: () => boolean): Promise<CallResult> {
+    return portResult(() => this.#carryOut(port, operation, isWanted));
   }
 
   /** The script is over. */
@@ -66,7 +46,7 @@ export class IoCalls {
   ): Promise<CallResult> {
     if (operation.do === 'send') {
       await bus.send(operation.id, operation.data, isWanted);
-      return { kind: 'done' };
+      return DONE;
     }
     if (operation.do === 'keep') return this.#keep(run, bus, operation);
     const mailbox = this.#kept.get(run)?.get(operation.mailbox)?.mailbox;
@@ -91,38 +71,46 @@ export class IoCalls {
     const mailbox = new CanMailbox(operation.ids, operation);
     const stop = bus.listen((frame) => mailbox.put(frame));
     mailboxes.set(operation.mailbox, { mailbox, room, stop });
-    return { kind: 'done' };
+    return DONE;
   }
 
-  async #read(
-    port: string,
-    operation: IoOperation & { do: 'is_closed' | 'read_counter' | 'set_counter' | 'debounce' },
-  ): Promise<CallResult> {
-    const contact = this.#io.contacts.get(port);
-    if (contact === undefined) return absent(port);
-    if (operation.do === 'is_closed') return results(await contact.isClosed());
-    if (operation.do === 'debounce') return results(contact.debounceMs);
-    if (operation.do === 'set_counter') {
-      await contact.setCounter(operation.count);
-      return { kind: 'done' };
+  async #carryOut(port: string, operation: IoOperation, isWanted: () => boolean): Promise<CallResult> {
+    const contact = () => required(this.#io.contacts, port);
+    switch (operation.do) {
+      case 'is_closed':
+        return results(await contact().isClosed());
+      case 'debounce':
+        return results(contact().debounceMs);
+      case 'read_counter': {
+        const { count, seconds } = await contact().readCounter();
+        return results(count, seconds);
+      }
+      case 'set_counter':
+        await contact().setCounter(operation.count);
+        return DONE;
+      case 'measure':
+        return results(await required(this.#io.channels, port).measure(operation.quantity));
+      case 'is_on':
+        return results(await required(this.#io.outputs, port).isOn());
+      case 'set':
+        await required(this.#io.outputs, port).set(operation.isOn, isWanted);
+        return DONE;
+      case 'impulse': {
+        const durationMs = Math.min(operation.durationMs, this.#limits.impulseMsMax);
+        await required(this.#io.outputs, port).impulse(durationMs, isWanted);
+        return DONE;
+      }
     }
-    const { count, seconds } = await contact.readCounter();
-    return results(count, seconds);
   }
+}
 
-  async #switch(
-    port: string,
-    operation: IoOperation & { do: 'is_on' | 'set' | 'impulse' },
-    isWanted: () => boolean,
-  ): Promise<CallResult> {
-    const output = this.#io.outputs.get(port);
-    if (output === undefined) return absent(port);
-    if (operation.do === 'is_on') return results(await output.isOn());
-    await (operation.do === 'set'
-      ? output.set(operation.isOn, isWanted)
-      : output.impulse(Math.min(operation.durationMs, this.#limits.impulseMsMax), isWanted));
-    return { kind: 'done' };
-  }
+const DONE: CallResult = { kind: 'done' };
+
+/** @throws PortFault */
+function required<Port>(ports: ReadonlyMap<string, Port>, name: string): Port {
+  const port = ports.get(name);
+  if (port === undefined) throw new PortFault('not_supported', noPort(name));
+  return port;
 }
 
 /** A port that cannot be used is an answer, not a fault of this program. */
@@ -137,10 +125,6 @@ export async function portResult(operation: () => Promise<CallResult>): Promise<
 
 function results(...values: (number | boolean | object)[]): CallResult {
   return { kind: 'results', results: values };
-}
-
-function absent(port: string): CallResult {
-  return fault(noPort(port), 5);
 }
 
 export function fault(text: string, number: number): CallResult {

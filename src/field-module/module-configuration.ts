@@ -1,12 +1,11 @@
 /** Start configuration of a communication module: the address of the gateway, and its ports. */
-import { messageOf } from '../lib/errors.ts';
 import { isSerialServer, parseSerialServer, serialServerPath } from '../lib/address.ts';
 import { IO_PORT_KINDS } from '../protocol/module.ts';
 import {
   type ConnectionConfiguration,
   connectionConfigurationOf,
+  jsonIn,
   objectOf,
-  parseConnectionConfiguration,
 } from './connection-configuration.ts';
 import type { IoPortMapping, PortMapping } from './field/index.ts';
 
@@ -20,18 +19,10 @@ export interface ModuleConfiguration {
 
 /**
  * Reads a configuration file: what provisioning returned, whole or its member `config`, as JSON or as base64 of
- * it; in JSON a member `ports` may stand beside. @throws Error naming the first thing that is wrong
+ * it; a member `ports` may stand beside. @throws Error naming the first thing that is wrong
  */
 export function parseModuleConfiguration(text: string): ModuleConfiguration {
-  if (!text.trim().startsWith('{'))
-    return { connection: parseConnectionConfiguration(text), ports: {}, ioPorts: {} };
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`the configuration is no JSON: ${messageOf(cause)}`, { cause });
-  }
-  return moduleConfigurationOf(content);
+  return moduleConfigurationOf(jsonIn(text));
 }
 
 /** @throws Error as above */

@@ -1,10 +1,9 @@
-import net from 'node:net';
-import type { Duplex } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { canonicalPortPath, isSerialServer, parseSerialServer, serialServerPath } from '../../lib/address.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { dialTcp, type HostAndPort } from './dial.ts';
 import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed, type ModbusAnswer, type ModbusFault, PortFault } from './modbus-fault.ts';
@@ -16,7 +15,6 @@ import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-p
 import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };
-type HostAndPort = Pick<TcpAddress, 'host' | 'port'>;
 
 /** A serial port that the operator gave a name, such as `rs485`. */
 export interface PortMapping extends SerialSettings {
@@ -262,22 +260,4 @@ function serialVisit(
     },
     ask: (unitId, request, timeoutMs) => modbus.visit(unitId, request, { settings, timeoutMs, signal }),
   };
-}
-
-/** An idle connection is probed after this time, so that the system notices a peer that is gone. */
-const KEEP_ALIVE_MS = 30_000;
-
-function dialTcp({ host, port }: HostAndPort, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect({ host, port, signal, noDelay: true, keepAlive: true });
-    socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    const onError = (error: Error): void => reject(error);
-    socket.once('error', onError);
-    socket.once('connect', () => {
-      // Errors before a listener is attached have no receiver; the stream is then seen as closed.
-      socket.on('error', () => undefined);
-      socket.off('error', onError);
-      resolve(socket);
-    });
-  });
 }

@@ -8,7 +8,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Asking, ModbusClient } from './modbus-tcp.ts';
 import type { OnBytes } from './modbus-tcp-connection.ts';
-import { failed, isUnreached, type ModbusAnswer, type ModbusFault, PortFault } from './modbus-fault.ts';
+import { failed, type ModbusAnswer, type ModbusFault, PortFault } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
 import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
@@ -18,6 +18,8 @@ import { SilentUnits } from './silent-units.ts';
 const BROADCAST_UNIT = 0;
 /** Section 2.5.1.1: above 19 200 baud the gap does not shrink any further. */
 const GAP_MIN_MS = 1.75;
+/** What has arrived and was not read yet is seen within this time. */
+const LOOK_MS = 1;
 /**
  * The rest of a frame that has begun may come so much later: a USB adapter hands over what it has every 16 ms, a serial
  * server in packets, and a busy machine reads either a little later still.
@@ -73,7 +75,8 @@ export class ModbusRtu implements ModbusClient {
       if (refusal) return failed(refusal);
       const waitMs = isWrite(request) ? limitMs : this.#units.readMs(unitId, limitMs, beginMs);
       const { answer, sentAtMs } = await this.#exchange(unitId, request, waitMs, turn);
-      this.#note(unitId, request, answer, sentAtMs);
+      const nowMs = this.#clock.monotonicMs();
+      if (!isBroadcast(unitId, request)) this.#units.note(unitId, answer, nowMs - sentAtMs, nowMs);
       return answer;
     };
     return answered(this.#options.port.inTurn(this, use, { isWanted, owner: owner ?? this, unitId }));
@@ -161,7 +164,7 @@ export class ModbusRtu implements ModbusClient {
     const nowMs = this.#clock.monotonicMs();
     const isTwice = nowMs < (this.#twiceUntilMs.get(unitId) ?? nowMs);
     const quietMs = isTwice ? this.#limits.lateAnswerMs : this.#noiseUntilMs - nowMs;
-    this.#noteStrays(await settleLine(turn, Math.max(gapMs(turn.settings), quietMs)));
+    this.#noteStrays(await settleLine(turn, quietMs));
   }
 
   /** Notes whose answers came too late or twice. */
@@ -171,14 +174,6 @@ export class ModbusRtu implements ModbusClient {
       if (this.#lateUntilMs.delete(unitId) || unitId !== this.#answeredUnitId) continue;
       this.#twiceUntilMs.set(unitId, nowMs + this.#limits.twiceMs);
     }
-  }
-
-  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, sentAtMs: MonotonicMs): void {
-    const nowMs = this.#clock.monotonicMs();
-    if (!answer.ok && answer.fault.kind === 'connection_failed') return;
-    if (!answer.ok && (answer.fault.kind === 'timeout' || isUnreached(answer.fault)))
-      this.#units.silent(unitId, nowMs - sentAtMs, nowMs, answer.fault);
-    else if (!isBroadcast(unitId, request)) this.#units.answered(unitId, nowMs - sentAtMs, nowMs);
   }
 }
 
@@ -228,11 +223,11 @@ function gapMs(settings: SerialSettings): DurationMs {
 }
 
 /** Waits for the silence that begins a frame; resolves with the bytes before it, which belong to no request. */
-async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<Buffer> {
+async function settleLine(turn: SerialTurn, leastMs: DurationMs): Promise<Buffer> {
   let surplus = turn.flush();
   // A line that never falls silent is noise; after so many tries the frame is sent all the same.
   for (let tries = 0; tries < 16; tries += 1) {
-    const bytes = await turn.next(silenceMs);
+    const bytes = await turn.next(Math.max(LOOK_MS, gapMs(turn.settings) - turn.quietMs(), leastMs));
     if (bytes === undefined) break;
     surplus = Buffer.concat([surplus, bytes]);
   }

@@ -62,6 +62,11 @@ export class ModbusTcpConnection {
     return this.#waiting !== undefined;
   }
 
+  /** Bytes came behind the last answer that are no whole frame: what comes next begins within one. */
+  get isOutOfStep(): boolean {
+    return this.#reader.restBytes > 0;
+  }
+
   /** Sends a request while none is in flight; never rejects. The time limit runs from now. */
   ask(question: Question, transactionId: number): Promise<Outcome> {
     const { unitId, request, timeoutMs, onBytes } = question;
@@ -166,6 +171,9 @@ export function encodeTcpFrame({ transactionId, unitId, pdu }: TcpFrame): Buffer
 export function createTcpFrameReader() {
   let rest: Buffer = Buffer.alloc(0);
   return {
+    get restBytes() {
+      return rest.length;
+    },
     /**
      * Takes what arrived, in chunks of any size; returns the frames that are complete now. Holds less than one
      * frame. Undefined: this is not Modbus, or its beginning is lost; nothing after it can be understood.

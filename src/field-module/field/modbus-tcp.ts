@@ -7,18 +7,15 @@
  *                       └─failed─▶ resting (requests fail at once) ─pause over, request─▶ connecting
  *   open ─closed by the device, nonsense, or a timeout─▶ idle
  */
-import type { Duplex } from 'node:stream';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
-import { failed, isUnreached, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
+import { type Dial, dialWithin } from './dial.ts';
+import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { ModbusTcpConnection, type OnBytes, type Question } from './modbus-tcp-connection.ts';
 import { RetryPause, TurnQueue } from './turn-queue.ts';
 import { SilentUnits } from './silent-units.ts';
-
-/** Opens a connection; rejects when that fails or the signal is aborted. */
-type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
 export interface ModbusTcpOptions {
   dial: Dial;
@@ -210,12 +207,13 @@ export class ModbusTcp implements ModbusClient {
     const { answer, end } = await connection.ask(entry, this.#lastId);
     // Closed from here: everything else has ended as well.
     if (!this.#connections.has(connection)) return entry.finish(answer);
-    this.#note(entry, answer, beginMs);
+    const nowMs = this.#clock.monotonicMs();
+    if (!entry.isVisitors) this.#units.note(entry.unitId, answer, nowMs - beginMs, nowMs);
     if (end === undefined) {
       this.#pause.succeeded();
       if (connection.answers > 1) this.#hangsUp = false;
       // Where ids are ignored, bytes behind a refusal would pass for the next answer.
-      if (entry.isLoose && !answer.ok) {
+      if (connection.isOutOfStep || (entry.isLoose && !answer.ok)) {
         this.#connections.delete(connection);
         connection.drop('closed');
       }
@@ -233,15 +231,6 @@ export class ModbusTcp implements ModbusClient {
     this.#send();
   }
 
-  #note({ unitId, isVisitors }: Entry, answer: ModbusAnswer, beginMs: MonotonicMs): void {
-    if (isVisitors) return;
-    const nowMs = this.#clock.monotonicMs();
-    const fault = answer.ok ? undefined : answer.fault;
-    if (fault && (fault.kind === 'timeout' || isUnreached(fault)))
-      this.#units.silent(unitId, nowMs - beginMs, nowMs, fault);
-    else if (fault?.kind !== 'connection_failed') this.#units.answered(unitId, nowMs - beginMs, nowMs);
-  }
-
   #noteEnd({ answers }: ModbusTcpConnection, isByDevice: boolean): void {
     if (isByDevice && answers > 0) this.#hangsUp = answers === 1;
     this.#isFull = false;
@@ -252,10 +241,8 @@ export class ModbusTcp implements ModbusClient {
     if (this.#dialling !== undefined || size >= this.#connectionsMax || (size > 0 && this.#isFull)) return;
     const attempt = new AbortController();
     this.#dialling = attempt;
-    const limit = this.#clock.setTimer(this.#limits.connectMs, () => attempt.abort(new Error('no answer')));
-    void openWithin(this.#options.dial, attempt.signal).then(
+    void dialWithin(this.#options.dial, this.#clock, this.#limits.connectMs, attempt).then(
       (stream) => {
-        limit.cancel();
         if (this.#dialling !== attempt) return void stream.destroy();
         this.#dialling = undefined;
         const connection = new ModbusTcpConnection(stream, this.#clock, () => {
@@ -268,7 +255,6 @@ export class ModbusTcp implements ModbusClient {
         this.#send();
       },
       (error: unknown) => {
-        limit.cancel();
         if (this.#dialling !== attempt) return;
         this.#dialling = undefined;
         if (this.#connections.size > 0) this.#isFull = true;
@@ -314,17 +300,4 @@ export class ModbusTcp implements ModbusClient {
       this.#options.onIdle?.();
     });
   }
-}
-
-/** Does not wait for a dial that ignores its signal; what it opens too late is closed. */
-function openWithin(dial: Dial, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', giveUp, { once: true });
-    dial(signal).then((stream) => {
-      if (signal.aborted) stream.destroy();
-      signal.removeEventListener('abort', giveUp);
-      resolve(stream);
-    }, reject);
-  });
 }

@@ -5,10 +5,11 @@
 import type { Buffer } from 'node:buffer';
 import { execFile } from 'node:child_process';
 import { close, closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
-import type { Duplex } from 'node:stream';
 import tty from 'node:tty';
 import { promisify } from 'node:util';
-import { type Clock, within } from '../../platform/clock/index.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { type Dial, dialWithin } from './dial.ts';
 import { reasonOf } from './modbus-fault.ts';
 import type { OpenSerialLine, SerialLine, SerialSettings } from './serial-port.ts';
 
@@ -134,24 +135,10 @@ function writeSome(descriptor: number, bytes: Buffer): number {
 
 // A serial line behind a serial server: its bytes over TCP. The server sets the speed; settings mean nothing here.
 
-/** @param dial opens a connection to the server; rejects when that fails or the signal is aborted */
-export function socketLine(
-  dial: (signal: AbortSignal) => Promise<Duplex>,
-  clock: Clock,
-  connectMs: number,
-): OpenSerialLine {
+/** The line behind a serial server. */
+export function socketLine(dial: Dial, clock: Clock, connectMs: DurationMs): OpenSerialLine {
   return async (_, on) => {
-    const attempt = new AbortController();
-    const dialled = dial(attempt.signal);
-    const stream = await within(clock, connectMs, dialled);
-    if (stream === undefined) {
-      attempt.abort();
-      dialled.then(
-        (late) => late.destroy(),
-        () => undefined,
-      );
-      throw new Error('no answer');
-    }
+    const stream = await dialWithin(dial, clock, connectMs);
     stream.on('data', (bytes: Buffer) => on.onBytes(bytes));
     stream.on('error', (error) => on.onEnd(reasonOf(error)));
     stream.on('end', () => on.onEnd('closed by the serial server'));

@@ -5,6 +5,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { PortFault, reasonOf } from './modbus-fault.ts';
 import { RetryPause, TurnQueue } from './turn-queue.ts';
+import { WaitingCall } from './waiting-call.ts';
 
 /** Settings of a serial line. */
 export interface SerialSettings {
@@ -46,6 +47,8 @@ export interface SerialTurn {
   next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined>;
   /** Takes bytes that have arrived and were not read. */
   flush(): Buffer;
+  /** Time since the last byte arrived, or the line was opened. */
+  quietMs(): DurationMs;
   /**
    * Throws away what is late: the answer to the last question, where it was waited for and did not come. `isCut`: the rest
    * of it, too, where fewer bytes came than were to be read.
@@ -109,8 +112,8 @@ export class SerialPort {
   /** The line is opened again before its next use. */
   #isStale = false;
   #heardAtMs: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Number of calls of `close`: a line that opens after one is closed again. */
-  #closings = 0;
+  /** The present line; what comes of one before it means nothing. */
+  #opening: symbol | undefined;
   #lastFailure = '';
   #question: Question | undefined;
   readonly #queue = new TurnQueue<() => Promise<void>>();
@@ -183,10 +186,8 @@ export class SerialPort {
   }
 
   close(): void {
-    this.#closings += 1;
     this.#idleTimer?.cancel();
-    this.#line?.close();
-    this.#line = undefined;
+    this.#closeLine();
     this.#inbox.end('closed');
   }
 
@@ -207,7 +208,14 @@ export class SerialPort {
     if (this.isRemote) this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => this.close());
   }
 
+  #closeLine(): void {
+    this.#opening = undefined;
+    this.#line?.close();
+    this.#line = undefined;
+  }
+
   #lose(reason: string): void {
+    this.#opening = undefined;
     this.#line = undefined;
     this.#lastFailure = reason;
     this.#options.onFailed?.(reason);
@@ -221,43 +229,35 @@ export class SerialPort {
       this.#settings = settings;
       return this.#line;
     }
-    this.#line?.close();
-    this.#line = undefined;
+    this.#closeLine();
     if (this.#pause.isResting(this.#clock.monotonicMs()))
       throw new PortFault('connection_failed', this.#lastFailure);
     this.#inbox.begin();
     this.#settings = settings;
-    const closingsBefore = this.#closings;
-    let isOver = false;
+    const opening = Symbol('opening');
+    this.#opening = opening;
+    const isOver = (): boolean => this.#opening !== opening;
     try {
-      const opened = await this.#options.open(this.#settings, {
+      const opened = await this.#options.open(settings, {
         onBytes: (bytes) => {
-          if (isOver) return;
+          if (isOver()) return;
           this.#heardAtMs = this.#clock.monotonicMs();
           this.#inbox.add(bytes);
         },
         onEnd: (reason) => {
-          if (isOver) return;
-          isOver = true;
-          this.#lose(reason);
+          if (!isOver()) this.#lose(reason);
         },
       });
-      this.#line = {
-        write: (bytes) => opened.write(bytes),
-        close: () => {
-          isOver = true;
-          opened.close();
-        },
-      };
-      if (this.#closings !== closingsBefore) {
-        this.#line.close();
+      if (isOver()) {
+        opened.close();
         throw new Error('closed');
       }
+      this.#line = opened;
       this.#isStale = false;
       this.#heardAtMs = this.#clock.monotonicMs();
       this.#pause.succeeded();
       this.#options.onOpened?.();
-      return this.#line;
+      return opened;
     } catch (error) {
       this.#lose(reasonOf(error));
       throw new PortFault('connection_failed', this.#lastFailure, error);
@@ -295,6 +295,7 @@ export class SerialPort {
         return bytes;
       },
       flush: () => this.#inbox.flush(),
+      quietMs: () => this.#clock.monotonicMs() - this.#heardAtMs,
       settle: async (isCut) => {
         const answer = this.#question?.answer;
         if (answer === 'missing' || (isCut && answer === 'cut')) await this.#settle();
@@ -326,14 +327,13 @@ export class SerialPort {
 
 /** Received bytes that were not read, bounded: the oldest are dropped. */
 class Inbox {
-  readonly #clock: Clock;
+  readonly #reader: WaitingCall;
   readonly #bytesMax: number;
   #held: Buffer = Buffer.alloc(0);
   #ended: string | undefined;
-  #wake: (() => void) | undefined;
 
   constructor(clock: Clock, bytesMax: number) {
-    this.#clock = clock;
+    this.#reader = new WaitingCall(clock);
     this.#bytesMax = bytesMax;
   }
 
@@ -343,16 +343,17 @@ class Inbox {
   }
 
   add(bytes: Buffer): void {
-    const all = this.#held.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#held, bytes]);
-    this.#held = all.length > this.#bytesMax ? Buffer.from(all.subarray(all.length - this.#bytesMax)) : all;
-    this.#wake?.();
+    this.#held = Buffer.concat([this.#held, bytes]);
+    this.#held = this.#held.subarray(Math.max(0, this.#held.length - this.#bytesMax));
+    this.#reader.wake();
   }
 
   end(reason: string): void {
     this.#ended = reason;
-    this.#wake?.();
+    this.#reader.wake();
   }
 
+  /** Up to `countMax` bytes as soon as so many are there; after the time, or once aborted, what there is. */
   async read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer> {
     await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs, signal);
     return this.#take(countMax);
@@ -360,22 +361,11 @@ class Inbox {
 
   async next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined> {
     await this.#waitFor(1, timeoutMs, signal);
-    return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
+    return this.#held.length === 0 ? undefined : this.flush();
   }
 
   flush(): Buffer {
     return this.#take(this.#held.length);
-  }
-
-  /** Resolves when the next bytes are there, the line is gone, or the time is over. */
-  #change(withinMs: DurationMs): Promise<void> {
-    return new Promise((resolve) => {
-      const timer: Timer = this.#clock.setTimer(withinMs, () => resolve());
-      this.#wake = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 
   #take(countMax: number): Buffer {
@@ -385,18 +375,14 @@ class Inbox {
   }
 
   async #waitFor(count: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<void> {
-    const endMs = this.#clock.monotonicMs() + timeoutMs;
-    const wake = (): void => this.#wake?.();
+    const wake = (): void => this.#reader.wake();
     signal?.addEventListener('abort', wake);
-    try {
-      while (this.#held.length < count) {
-        if (this.#ended !== undefined) throw new PortFault('connection_failed', this.#ended);
-        const remainingMs = endMs - this.#clock.monotonicMs();
-        if (remainingMs <= 0 || signal?.aborted === true) return;
-        await this.#change(remainingMs);
-      }
-    } finally {
-      signal?.removeEventListener('abort', wake);
-    }
+    const end = await this.#reader.wait((isLate) => {
+      if (this.#held.length >= count) return 'over';
+      if (this.#ended !== undefined) return new PortFault('connection_failed', this.#ended);
+      return isLate || signal?.aborted === true ? 'over' : undefined;
+    }, timeoutMs);
+    signal?.removeEventListener('abort', wake);
+    if (end !== 'over') throw end;
   }
 }

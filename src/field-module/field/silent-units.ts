@@ -11,7 +11,7 @@
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import type { ModbusFault } from './modbus-fault.ts';
+import { isUnreached, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 
 interface Unit {
   answers: number;
@@ -85,6 +85,14 @@ export class SilentUnits {
     const { listenMsMax, lateAnswerMsMax } = this.#limits;
     if (answers < ANSWERS_KNOWN || silences >= SILENCES_UNTIL_REST) return lateAnswerMsMax;
     return Math.min(lateAnswerMsMax, Math.max(listenMsMax, slowestMs * LATE_FACTOR));
+  }
+
+  /** The request to the unit, sent `tookMs` ago, ended with this answer. */
+  note(unitId: number, answer: ModbusAnswer, tookMs: DurationMs, nowMs: MonotonicMs): void {
+    const fault = answer.ok ? undefined : answer.fault;
+    if (fault && (fault.kind === 'timeout' || isUnreached(fault))) this.silent(unitId, tookMs, nowMs, fault);
+    // That says nothing of the unit.
+    else if (fault?.kind !== 'connection_failed') this.answered(unitId, tookMs, nowMs);
   }
 
   /** The unit answered `tookMs` after its request was sent. */

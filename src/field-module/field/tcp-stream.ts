@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { WaitingCall } from './waiting-call.ts';
 
 interface TcpStreamOptions {
   host: string;
@@ -21,16 +22,16 @@ type Find = (bytes: Buffer) => number | string | undefined;
 /** A TCP connection of one script. */
 export class TcpStream {
   readonly #options: TcpStreamOptions;
+  readonly #reader: WaitingCall;
   #socket: Socket | undefined;
   #bytes = Buffer.alloc(0);
   /** Why the connection ended, until the script was given it. */
   #ended: string | undefined;
-  /** The call that waits for bytes looks again. */
-  #look: (() => void) | undefined;
   #isReading = false;
 
   constructor(options: TcpStreamOptions) {
     this.#options = options;
+    this.#reader = new WaitingCall(options.clock);
   }
 
   get address(): string {
@@ -82,48 +83,32 @@ export class TcpStream {
     this.#socket = undefined;
     this.#bytes = Buffer.alloc(0);
     this.#ended = undefined;
-    this.#look?.();
+    this.#reader.wake();
   }
 
   async #read(find: Find, timeoutMs: DurationMs, takesRest: boolean): Promise<Buffer | string> {
     if (this.#isReading) return 'another call reads from this connection';
     this.#isReading = true;
-    return this.#wait(find, timeoutMs, takesRest).finally(() => (this.#isReading = false));
+    try {
+      const problem = this.#bytes.length === 0 ? (this.#takeEnd() ?? (await this.#connect())) : undefined;
+      if (problem !== undefined) return problem;
+      return await this.#reader.wait((isLate) => this.#find(find, isLate, takesRest), timeoutMs);
+    } finally {
+      this.#isReading = false;
+      this.#socket?.resume();
+    }
   }
 
-  async #wait(find: Find, timeoutMs: DurationMs, takesRest: boolean): Promise<Buffer | string> {
-    if (this.#bytes.length === 0) {
-      const problem = this.#takeEnd() ?? (await this.#connect());
-      if (problem !== undefined) return problem;
+  #find(find: Find, isLate: boolean, takesRest: boolean): Buffer | string | undefined {
+    const count = find(this.#bytes);
+    if (typeof count === 'number') return this.#take(count);
+    if (count !== undefined) {
+      this.#take(this.#bytes.length);
+      return count;
     }
-    const socket = this.#socket;
-    let isLate = false;
-    const { promise, resolve } = Promise.withResolvers<Buffer | string>();
-    const look = (): void => {
-      const count = find(this.#bytes);
-      if (typeof count === 'number') return resolve(this.#take(count));
-      const isOver = isLate || this.#ended !== undefined || this.#socket === undefined;
-      if (typeof count === 'string') {
-        this.#take(this.#bytes.length);
-        return resolve(count);
-      }
-      if (!isOver) return;
-      if (takesRest && this.#bytes.length > 0) return resolve(this.#take(this.#bytes.length));
-      resolve(this.#takeEnd() ?? (isLate ? 'timeout' : 'connection closed'));
-    };
-    this.#look = look;
-    const timer = this.#options.clock.setTimer(timeoutMs, () => {
-      isLate = true;
-      look();
-    });
-    look();
-    try {
-      return await promise;
-    } finally {
-      timer.cancel();
-      this.#look = undefined;
-      if (this.#socket === socket) socket?.resume();
-    }
+    if (!isLate && this.#socket !== undefined) return undefined;
+    if (takesRest && this.#bytes.length > 0) return this.#take(this.#bytes.length);
+    return this.#takeEnd() ?? (isLate ? 'timeout' : 'connection closed');
   }
 
   #take(count: number): Buffer {
@@ -157,14 +142,14 @@ export class TcpStream {
       if (this.#socket !== socket) return;
       this.#bytes = Buffer.concat([this.#bytes, bytes]);
       if (this.#bytes.length >= limits.bufferBytes) socket.pause();
-      this.#look?.();
+      this.#reader.wake();
     });
     socket.on('close', () => {
       resolve(words);
       if (this.#socket !== socket) return;
       this.#socket = undefined;
       this.#ended = words;
-      this.#look?.();
+      this.#reader.wake();
     });
     const problem = await promise;
     timer.cancel();

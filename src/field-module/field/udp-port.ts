@@ -6,6 +6,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { WaitingCall } from './waiting-call.ts';
 
 type Take = (bytes: Buffer, from: RemoteInfo) => void;
 
@@ -93,7 +94,7 @@ export class UdpPort {
   readonly #known = new Set<string>();
   #waiting: Datagram[] = [];
   #waitingBytes = 0;
-  #deliver: ((datagram: Datagram | string) => void) | undefined;
+  readonly #reader: WaitingCall;
   #isClosed = false;
 
   /** A text is what went wrong. */
@@ -120,6 +121,7 @@ export class UdpPort {
   constructor(options: UdpPortOptions) {
     const { sendsPerSecond, sendBurst } = options.limits;
     this.#options = options;
+    this.#reader = new WaitingCall(options.clock);
     this.#sends = new TokenBucket(sendsPerSecond, sendBurst, options.clock.monotonicMs());
   }
 
@@ -147,44 +149,34 @@ export class UdpPort {
 
   /** The oldest datagram that waits, or the next one. A text is why there is none. */
   async receive(timeoutMs: DurationMs): Promise<Datagram | string> {
-    if (this.#isClosed) return 'the socket is closed';
-    const next = this.#waiting.shift();
-    if (next) {
-      this.#waitingBytes -= next.bytes.length;
-      return next;
-    }
-    if (this.#deliver) return 'another call receives from this socket';
-    const { promise, resolve } = Promise.withResolvers<Datagram | string>();
-    this.#deliver = resolve;
-    const timer = this.#options.clock.setTimer(timeoutMs, () => resolve('timeout'));
-    try {
-      return await promise;
-    } finally {
-      timer.cancel();
-      this.#deliver = undefined;
-    }
+    if (this.#reader.isWaiting) return 'another call receives from this socket';
+    return this.#reader.wait((isLate) => {
+      if (this.#isClosed) return 'the socket is closed';
+      return this.#shift() ?? (isLate ? 'timeout' : undefined);
+    }, timeoutMs);
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#leave();
-    this.#deliver?.('the socket is closed');
+    this.#reader.wake();
   }
 
   #take(bytes: Buffer, from: RemoteInfo): void {
     const { limits } = this.#options;
     if (!this.#isWanted(from.address)) return;
-    const datagram = { bytes, host: from.address, port: from.port };
-    if (this.#deliver) {
-      this.#deliver(datagram);
-      this.#deliver = undefined;
-      return;
-    }
-    this.#waiting.push(datagram);
+    this.#waiting.push({ bytes, host: from.address, port: from.port });
     this.#waitingBytes += bytes.length;
     while (this.#waiting.length > limits.queuedMessages || this.#waitingBytes > limits.queuedBytes)
-      this.#waitingBytes -= this.#waiting.shift()?.bytes.length ?? 0;
+      this.#shift();
+    this.#reader.wake();
+  }
+
+  #shift(): Datagram | undefined {
+    const oldest = this.#waiting.shift();
+    this.#waitingBytes -= oldest?.bytes.length ?? 0;
+    return oldest;
   }
 
   #isWanted(address: string): boolean {

@@ -3,6 +3,10 @@ import type { WebSocket } from 'ws';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { WaitingCall } from './waiting-call.ts';
+
+/** Codes that say nothing else (RFC 6455, section 7.4.1): normal, going away, none, no close frame. */
+const PLAIN_CLOSES: ReadonlySet<number> = new Set([1_000, 1_001, 1_005, 1_006]);
 
 interface ScriptWebSocketOptions {
   url: string;
@@ -18,18 +22,18 @@ interface ScriptWebSocketOptions {
 /** A WebSocket of one script; text and bytes alike. */
 export class ScriptWebSocket {
   readonly #options: ScriptWebSocketOptions;
+  readonly #reader: WaitingCall;
   #socket: WebSocket | undefined;
   #opening: Promise<string | undefined> | undefined;
   #messages: Buffer[] = [];
   #bytes = 0;
   /** Why the connection ended, until the script was given it. */
   #ended: string | undefined;
-  /** The call that waits for a message looks again. */
-  #look: (() => void) | undefined;
   #isReceiving = false;
 
   constructor(options: ScriptWebSocketOptions) {
     this.#options = options;
+    this.#reader = new WaitingCall(options.clock);
   }
 
   get address(): string {
@@ -53,7 +57,20 @@ export class ScriptWebSocket {
   async receive(timeoutMs: DurationMs): Promise<{ bytes: Buffer } | string> {
     if (this.#isReceiving) return 'another call receives from this connection';
     this.#isReceiving = true;
-    return this.#next(timeoutMs).finally(() => (this.#isReceiving = false));
+    try {
+      const problem = this.#messages.length === 0 ? (this.#takeEnd() ?? (await this.#connect())) : undefined;
+      if (problem !== undefined) return problem;
+      return await this.#reader.wait((isLate) => {
+        const bytes = this.#messages.shift();
+        this.#bytes -= bytes?.length ?? 0;
+        if (bytes) return { bytes };
+        if (this.#socket === undefined) return this.#takeEnd() ?? 'connection closed';
+        return isLate ? 'timeout' : undefined;
+      }, timeoutMs);
+    } finally {
+      this.#isReceiving = false;
+      this.#socket?.resume();
+    }
   }
 
   close(): void {
@@ -62,38 +79,7 @@ export class ScriptWebSocket {
     this.#messages = [];
     this.#bytes = 0;
     this.#ended = undefined;
-    this.#look?.();
-  }
-
-  async #next(timeoutMs: DurationMs): Promise<{ bytes: Buffer } | string> {
-    if (this.#messages.length === 0) {
-      const problem = this.#takeEnd() ?? (await this.#connect());
-      if (problem !== undefined) return problem;
-    }
-    let isLate = false;
-    const { promise, resolve } = Promise.withResolvers<{ bytes: Buffer } | string>();
-    const look = (): void => {
-      const bytes = this.#messages.shift();
-      if (bytes) {
-        this.#bytes -= bytes.length;
-        return resolve({ bytes });
-      }
-      if (this.#socket === undefined) return resolve(this.#takeEnd() ?? 'connection closed');
-      if (isLate) resolve('timeout');
-    };
-    this.#look = look;
-    const timer = this.#options.clock.setTimer(timeoutMs, () => {
-      isLate = true;
-      look();
-    });
-    look();
-    try {
-      return await promise;
-    } finally {
-      timer.cancel();
-      this.#look = undefined;
-      this.#socket?.resume();
-    }
+    this.#reader.wake();
   }
 
   #takeEnd(): string | undefined {
@@ -135,13 +121,14 @@ export class ScriptWebSocket {
       resolve(undefined);
     });
     socket.on('message', (data) => this.#take(socket, data as Buffer));
-    socket.on('close', (_code, reason) => {
+    socket.on('close', (code, reason) => {
       const said = reason.toString('utf8');
       resolve(words);
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#ended = said === '' ? words : `connection closed: ${said}`;
-      this.#look?.();
+      if (said !== '') this.#ended = `connection closed: ${said}`;
+      else this.#ended = PLAIN_CLOSES.has(code) ? words : `${words} with code ${code}`;
+      this.#reader.wake();
     });
     const problem = await promise;
     timer.cancel();
@@ -153,6 +140,6 @@ export class ScriptWebSocket {
     this.#messages.push(bytes);
     this.#bytes += bytes.length;
     if (this.#messages.length >= queuedMessages || this.#bytes >= queuedBytes) socket.pause();
-    this.#look?.();
+    this.#reader.wake();
   }
 }

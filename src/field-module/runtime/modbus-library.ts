@@ -25,14 +25,17 @@ import {
 import type { CallResult } from '../thread-messages.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
-/** Methods of a client over `call(client, name, …)`, shared by all kinds of clients. */
+/** Methods of a client, shared by all kinds of clients; each carries out the request of its name. */
 const METHODS = String.raw`
-local read, write = kit.wait('modbus_read'), kit.wait('modbus_write')
-local READS = { 'read_coils', 'read_discrete_inputs', 'read_holdings', 'read_inputs' }
-local WRITES = { 'write_coil', 'write_holding', 'write_multiple_coils', 'write_multiple_holdings' }
-local mask_write, read_write = kit.wait('modbus_mask_write'), kit.wait('modbus_read_write')
-local identify = kit.wait('modbus_identify')
+local KINDS = {
+  'read_coils', 'read_discrete_inputs', 'read_holdings', 'read_inputs', 'read_write_holdings',
+  'read_device_identification', 'write_coil', 'write_holding', 'write_multiple_coils', 'write_multiple_holdings',
+  'mask_write_holding',
+}
+local request = kit.wait('modbus_request')
 local new_object, uri_of = kit.objects('the client')
+
+local function is_read(kind) return kind:sub(1, 4) == 'read' end
 
 local function values_of(values, message, code)
   if is_old then return values, code or 0 end
@@ -45,26 +48,9 @@ local function outcome_of(_, message, code)
 end
 
 local methods = {}
-for _, kind in ipairs(READS) do
-  methods[kind] = function(client, unit, start, count, timeout)
-    return values_of(read(uri_of(client), kind, unit, start, count, timeout))
-  end
-end
-for _, kind in ipairs(WRITES) do
-  methods[kind] = function(client, unit, start, values, timeout)
-    return outcome_of(write(uri_of(client), kind, unit, start, values, timeout))
-  end
-end
-function methods.mask_write_holding(client, unit, register, and_mask, or_mask, timeout)
-  return outcome_of(mask_write(uri_of(client), unit, register, and_mask, or_mask, timeout))
-end
-
-function methods.read_write_holdings(client, unit, start, count, write_start, values, timeout)
-  return values_of(read_write(uri_of(client), unit, start, count, write_start, values, timeout))
-end
-
-function methods.read_device_identification(client, unit, timeout)
-  return values_of(identify(uri_of(client), unit, timeout))
+for _, kind in ipairs(KINDS) do
+  local results_of = is_read(kind) and values_of or outcome_of
+  methods[kind] = function(client, ...) return results_of(request(uri_of(client), kind, ...)) end
 end
 
 local function new_client(uri) return new_object(methods, uri) end
@@ -109,7 +95,7 @@ for kind, method in pairs(methods) do
   modbus[kind] = function(...)
     local uri = host.modbus_only_port(kit.serial_port)
     if not uri then
-      if kind:sub(1, 4) == 'read' then return nil, 5 end
+      if is_read(kind) then return nil, 5 end
       return 5
     end
     return method(new_client(uri), ...)
@@ -130,6 +116,7 @@ export function modbusLibrary(isOld: boolean): Library {
 }
 
 const INVALID_ARGUMENT = 3;
+const IDENTIFY = 'read_device_identification';
 /** Types of queries in a batch: the kinds of requests without the word in front. */
 const BATCH_READS: ReadonlySet<unknown> = new Set(['inputs', 'holdings', 'coils', 'discrete_inputs']);
 const BATCH_WRITES: ReadonlySet<unknown> = new Set([
@@ -180,29 +167,13 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
 
   return {
     modbus_check: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)],
-    modbus_read: waiting(async ([uri, kind, ...given], deadlineMs) => {
-      const name = textArgument(kind, 1, 'read') as ReadKind;
-      return resultOf(await run(textArgument(uri, 1, name), singleReadOf(name, given), deadlineMs));
-    }),
-    modbus_write: waiting(async ([uri, kind, ...given], deadlineMs) => {
-      const name = textArgument(kind, 1, 'write') as WriteKind;
-      return resultOf(await run(textArgument(uri, 1, name), singleWriteOf(name, given), deadlineMs));
-    }),
-    modbus_mask_write: waiting(async ([uri, ...given], deadlineMs) =>
-      resultOf(await run(textArgument(uri, 1, 'mask_write_holding'), maskWriteOf(given), deadlineMs)),
-    ),
-    modbus_read_write: waiting(async ([uri, ...given], deadlineMs) =>
-      resultOf(await run(textArgument(uri, 1, 'read_write_holdings'), readWriteOf(given), deadlineMs)),
-    ),
-    modbus_identify: waiting(async ([uri, unit, timeout], deadlineMs) => {
-      const name = 'read_device_identification';
-      const call = {
-        kind: 'identify',
-        uri: textArgument(uri, 1, name),
-        unitId: numberArgument(unit, 1, name),
-        timeoutMs: numberArgumentOr(timeout, 2, name, undefined),
-      } as const;
-      return resultOf(await host.call(call, deadlineMs));
+    modbus_request: waiting(async ([uri, kind, ...given], deadlineMs) => {
+      const name = textArgument(kind, 1, 'request');
+      const address = textArgument(uri, 1, name);
+      const unitId = numberArgument(given[0], 1, name);
+      if (name !== IDENTIFY) return resultOf(await run(address, queryOf(name, unitId, given), deadlineMs));
+      const timeoutMs = numberArgumentOr(given[1], 2, name, undefined);
+      return resultOf(await host.call({ kind: 'identify', uri: address, unitId, timeoutMs }, deadlineMs));
     }),
     modbus_read_batch: waiting((values, deadlineMs) => batch('read', values, deadlineMs)),
     modbus_write_batch: waiting((values, deadlineMs) => batch('write', values, deadlineMs)),
@@ -217,38 +188,20 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
   };
 }
 
-/** A query of the arguments from the unit on; the timeout comes last. @throws LuaError */
-function queryOf(kind: string, given: LuaValue[], request: ModbusRequest, timeoutPlace: number): Query {
-  return {
-    unitId: numberArgument(given[0], 1, kind),
-    request,
-    timeoutMs: numberArgumentOr(given[timeoutPlace - 1], timeoutPlace, kind, undefined),
+/** The request that a method makes of its arguments, which begin with the unit. @throws LuaError */
+function queryOf(kind: string, unitId: number, given: LuaValue[]): Query {
+  const number = (place: number): number => numberArgument(given[place - 1], place, kind);
+  const values = (place: number): number[] => valuesOf(given[place - 1], place, kind);
+  const query = (timeoutPlace: number, request: ModbusRequest): Query => {
+    const timeoutMs = numberArgumentOr(given[timeoutPlace - 1], timeoutPlace, kind, undefined);
+    return { unitId, request, timeoutMs };
   };
-}
-
-function singleReadOf(kind: ReadKind, given: LuaValue[]): Query {
-  const start = numberArgument(given[1], 2, kind);
-  return queryOf(kind, given, { kind, start, count: numberArgument(given[2], 3, kind) }, 4);
-}
-
-function singleWriteOf(kind: WriteKind, given: LuaValue[]): Query {
-  const start = numberArgument(given[1], 2, kind);
-  return queryOf(kind, given, { kind, start, values: valuesOf(given[2], 3, kind) }, 4);
-}
-
-/** Function 22. */
-function maskWriteOf(given: LuaValue[]): Query {
-  const kind = 'mask_write_holding';
-  const number = (place: number): number => numberArgument(given[place - 1], place, kind);
-  return queryOf(kind, given, { kind, start: number(2), andMask: number(3), orMask: number(4) }, 5);
-}
-
-/** Function 23. */
-function readWriteOf(given: LuaValue[]): Query {
-  const kind = 'read_write_holdings';
-  const number = (place: number): number => numberArgument(given[place - 1], place, kind);
-  const values = valuesOf(given[4], 5, kind);
-  return queryOf(kind, given, { kind, start: number(2), count: number(3), writeStart: number(4), values }, 6);
+  const start = number(2);
+  if (kind === 'mask_write_holding') return query(5, { kind, start, andMask: number(3), orMask: number(4) });
+  if (kind === 'read_write_holdings')
+    return query(6, { kind, start, count: number(3), writeStart: number(4), values: values(5) });
+  if (kind.startsWith('read')) return query(4, { kind: kind as ReadKind, start, count: number(3) });
+  return query(4, { kind: kind as WriteKind, start, values: values(3) });
 }
 
 function uriProblem(uri: string, host: ScriptHost): string | undefined {

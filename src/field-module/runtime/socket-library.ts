@@ -122,13 +122,24 @@ class OpenSockets {
     return [BigInt(this.#last)];
   }
 
-  use<Kind extends Kept>(number: LuaValue, kind: abstract new (...args: never[]) => Kind): Kind | undefined {
+  #use<Kind extends Kept>(number: LuaValue, kind: abstract new (...args: never[]) => Kind): Kind | undefined {
     const key = numberArgument(number, 1, 'new');
     const socket = this.#kept.get(key);
     if (!(socket instanceof kind)) return undefined;
     this.#kept.delete(key);
     this.#kept.set(key, socket);
     return socket;
+  }
+
+  /** A function on an open socket of that kind, which the script gives first. */
+  using<Kind extends Kept>(
+    kind: abstract new (...args: never[]) => Kind,
+    use: (socket: Kind, given: LuaValue[], deadlineMs: MonotonicMs | undefined) => Promise<HostResult>,
+  ): HostFunction {
+    return waiting(async ([number, ...given], deadlineMs) => {
+      const socket = this.#use(number, kind);
+      return socket ? use(socket, given, deadlineMs) : CLOSED;
+    });
   }
 
   close(key: number): void {
@@ -216,25 +227,22 @@ function tcpFunctions(
       const address = { host: name, port: Number(url.port) };
       return open.add(new TcpStream({ ...address, clock, limits, refusal, wordsOf: failureText }));
     },
-    tcp_write: waiting(async ([number, data]) => {
+    tcp_write: open.using(TcpStream, async (stream, [data]) => {
       const bytes = Uint8Array.from(bytesArgument(data, 1, 'write'));
       if (bytes.length > limits.writeBytes)
         return failedResult(`at most ${limits.writeBytes} bytes are written at once`, 3);
-      const stream = open.use(number, TcpStream);
-      return stream ? noted.sent('tcp', stream.address, bytes, await stream.write(bytes)) : CLOSED;
+      return noted.sent('tcp', stream.address, bytes, await stream.write(bytes));
     }),
-    tcp_read: waiting(async ([number, wanted, timeout], deadlineMs) => {
+    tcp_read: open.using(TcpStream, async (stream, [wanted, timeout], deadlineMs) => {
       const count = numberArgument(wanted, 1, 'read');
       if (!Number.isInteger(count) || count < 1 || count > limits.bufferBytes)
         throw new LuaError(`bad argument #1 to 'read' (1 to ${limits.bufferBytes} bytes expected)`);
       const timeoutMs = waitMs(timeout, deadlineMs, options, 2, 'read');
-      const stream = open.use(number, TcpStream);
-      return stream ? noted.received('tcp', stream.address, await stream.read(count, timeoutMs)) : CLOSED;
+      return noted.received('tcp', stream.address, await stream.read(count, timeoutMs));
     }),
-    tcp_read_line: waiting(async ([number, timeout], deadlineMs) => {
+    tcp_read_line: open.using(TcpStream, async (stream, [timeout], deadlineMs) => {
       const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'read_line');
-      const stream = open.use(number, TcpStream);
-      return stream ? noted.received('tcp', stream.address, await stream.readLine(timeoutMs)) : CLOSED;
+      return noted.received('tcp', stream.address, await stream.readLine(timeoutMs));
     }),
   };
 }
@@ -272,19 +280,14 @@ function udpFunctions(
       });
       return typeof socket === 'string' ? failedResult(socket, 3) : open.add(socket);
     }),
-    udp_send: waiting(async ([number, data, name, port]) => {
+    udp_send: open.using(UdpPort, async (socket, [data, name, port]) => {
       const bytes = Uint8Array.from(bytesArgument(data, 1, 'send'));
       const to = textArgument(name, 2, 'send');
       const toPort = portArgument(port, 3, 'send', 1);
-      const socket = open.use(number, UdpPort);
-      if (!socket) return CLOSED;
       return noted.sent('udp', `${to}:${toPort}`, bytes, await socket.send(bytes, to, toPort));
     }),
-    udp_receive: waiting(async ([number, timeout], deadlineMs) => {
-      const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'receive');
-      const socket = open.use(number, UdpPort);
-      if (!socket) return CLOSED;
-      const found = await socket.receive(timeoutMs);
+    udp_receive: open.using(UdpPort, async (socket, [timeout], deadlineMs) => {
+      const found = await socket.receive(waitMs(timeout, deadlineMs, options, 1, 'receive'));
       if (typeof found === 'string') return failedResult(found, 1);
       noted.received('udp', `${found.host}:${found.port}`, found.bytes);
       return [Uint8Array.from(found.bytes), found.host, BigInt(found.port)];
@@ -323,17 +326,12 @@ function websocketFunctions(
         }),
       );
     },
-    websocket_send: waiting(async ([number, message, isBinary]) => {
+    websocket_send: open.using(ScriptWebSocket, async (socket, [message, isBinary]) => {
       const bytes = Buffer.from(bytesArgument(message, 1, 'send'));
-      const socket = open.use(number, ScriptWebSocket);
-      if (!socket) return CLOSED;
       return noted.sent('websocket', socket.address, bytes, await socket.send(bytes, isBinary === true));
     }),
-    websocket_receive: waiting(async ([number, timeout], deadlineMs) => {
-      const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'receive');
-      const socket = open.use(number, ScriptWebSocket);
-      if (!socket) return CLOSED;
-      const found = await socket.receive(timeoutMs);
+    websocket_receive: open.using(ScriptWebSocket, async (socket, [timeout], deadlineMs) => {
+      const found = await socket.receive(waitMs(timeout, deadlineMs, options, 1, 'receive'));
       return noted.received('websocket', socket.address, typeof found === 'string' ? found : found.bytes);
     }),
   };

@@ -9,6 +9,7 @@ import { FieldBus, type ModbusAnswer, type ModbusClient } from '../../../src/fie
 import { parseConnectionUri } from '../../../src/field-module/field/connection-uri.ts';
 import type { ModbusRequest } from '../../../src/field-module/field/modbus-pdu.ts';
 import { encodeRtuFrame } from '../../../src/field-module/field/modbus-rtu-frame.ts';
+import { unanswered } from './modbus-device.ts';
 import { streamPair } from '../../support/stream-pair.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { fakeSerialDevice, played, SETTINGS } from './serial-device.ts';
@@ -141,9 +142,9 @@ describe('the wires of a module', () => {
       clock,
       ports: {},
       limits: { ...LIMITS.field, connectMs: 1_000 },
-      dial: ({ host }) =>
+      dial: ({ host }, signal) =>
         isDark && Number(host.replace('d', '')) % 2 === 1
-          ? new Promise(() => undefined)
+          ? unanswered(signal)
           : Promise.resolve(answeringStream()),
     });
     const polls = Array.from({ length: 50 }, () => ({ ok: 0, failed: 0, slowestMs: 0 }));

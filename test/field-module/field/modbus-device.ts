@@ -49,10 +49,10 @@ export function fakeDevice(clock: TestClock, limits: Partial<Limits['field']> = 
     server.on('error', () => server.destroy());
     return client;
   };
-  const dial: ModbusTcpOptions['dial'] = () => {
+  const dial: ModbusTcpOptions['dial'] = (signal) => {
     device.dials += 1;
     if (device.reach === 'open') return Promise.resolve(accept());
-    if (device.reach === 'black_hole') return new Promise(() => undefined);
+    if (device.reach === 'black_hole') return unanswered(signal);
     return Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
   };
   const device: FakeDevice = {
@@ -68,4 +68,9 @@ export function fakeDevice(clock: TestClock, limits: Partial<Limits['field']> = 
 
 function bytesOf(pdu: string | Buffer): Buffer {
   return typeof pdu === 'string' ? Buffer.from(pdu.replaceAll(' ', ''), 'hex') : pdu;
+}
+
+/** An attempt to connect that nobody answers. */
+export function unanswered(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 }

@@ -37,6 +37,11 @@ const write = (request: Seen, bytes: Buffer): void => {
 const frameOf = (request: Seen, change: Partial<TcpFrame> = {}): Buffer =>
   encodeTcpFrame({ ...request, pdu: answerTo(request), ...change });
 
+function withLength(frame: Buffer, length: number | undefined): Buffer {
+  if (length !== undefined) frame.writeUInt16BE(length, 4);
+  return frame;
+}
+
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'sends its answers byte by byte with pauses': (request, _, { clock }) => {
     for (const [index, byte] of frameOf(request).entries())
@@ -83,6 +88,35 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     if (number % 30 !== 0) return answer(request);
     clock.setTimer(700, () => device.streams.at(-1)?.write(frameOf(request)));
   },
+  'answers for another unit, at every thirtieth request': (request, number) =>
+    request.answer(answerTo(request), number % 30 === 0 ? { unitId: (request.unitId % 3) + 1 } : {}),
+  'refuses another function than it was asked for, at every thirtieth request': (request, number) =>
+    number % 30 === 0 ? request.answer('84 02') : answer(request),
+  'repeats the request in front of its answer, at every thirtieth request': (request, number) => {
+    const echo = number % 30 === 0 ? encodeTcpFrame(request) : Buffer.alloc(0);
+    write(request, Buffer.concat([echo, frameOf(request)]));
+  },
+  'sends every answer twice in one segment': (request) =>
+    write(request, Buffer.concat([frameOf(request), frameOf(request)])),
+  'announces more bytes than it sends, at every thirtieth request': (request, number) =>
+    write(request, withLength(frameOf(request), number % 30 === 0 ? 254 : undefined)),
+  'announces fewer bytes than it sends, at every thirtieth request': (request, number) =>
+    write(request, withLength(frameOf(request), number % 30 === 0 ? 3 : undefined)),
+  'says that it cannot reach a living unit, at every thirtieth request': (request, number) =>
+    number % 30 === 0 ? request.answer(Buffer.of((request.pdu[0] ?? 0) | 0x80, 10)) : answer(request),
+  'is busy for ever with writes': (request) =>
+    request.pdu[0] === 6 ? request.answer('86 06') : answer(request),
+  'closes the connection without an answer, at every thirtieth request': (request, number) =>
+    number % 30 === 0 ? void request.stream.destroy() : answer(request),
+  ...Object.fromEntries(
+    [0, 50, 500].map((afterMs): [string, Behaviour] => [
+      `closes the connection ${afterMs} ms after each answer`,
+      (request, _, { clock }) => {
+        answer(request);
+        clock.setTimer(afterMs, () => request.stream.end());
+      },
+    ]),
+  ),
   'breaks the header of every thirtieth answer': (request, number) => {
     const frame = frameOf(request);
     if (number % 30 === 0) frame.writeUInt16BE(7, 2);

@@ -437,6 +437,40 @@ describe('websocket of a script', () => {
     assert.deepEqual(lines, ['hello 1 nil', 'nil connection closed: restart', 'hello 2 nil']);
   });
 
+  test('websocket of a script gets every message of a segment that has several, of fragments, between pings', async (t) => {
+    const frame = (opcode: number, text: string): Buffer =>
+      Buffer.concat([Buffer.of(opcode, text.length), Buffer.from(text)]);
+    const [FIRST, TEXT, LAST, PING] = [0x01, 0x81, 0x80, 0x89];
+    const host = await wsServer(t, (socket, { socket: line }) =>
+      socket.on('message', () =>
+        line.write(
+          Buffer.concat([
+            frame(TEXT, 'one'),
+            ...Array.from({ length: 20 }, () => frame(PING, 'p')),
+            frame(FIRST, 'tw'),
+            frame(PING, ''),
+            frame(LAST, 'o'),
+            frame(TEXT, 'three'),
+          ]),
+        ),
+      ),
+    );
+    const lines = await said(`
+      local socket = websocket.new('ws://${host}/')
+      socket:send('go')
+      for _ = 1, 3 do say(socket:receive(1000)) end`);
+    assert.deepEqual(lines, ['one nil', 'two nil', 'three nil']);
+  });
+
+  test('websocket of a script tells the code of a close that has one and no text', async (t) => {
+    const codes = [4_001, 1_000];
+    const host = await wsServer(t, (socket) => socket.close(codes.shift()));
+    const lines = await said(`
+      local socket = websocket.new('ws://${host}/')
+      for _ = 1, 2 do say(socket:receive(1000)) end`);
+    assert.deepEqual(lines, ['nil connection closed with code 4001', 'nil connection closed']);
+  });
+
   test('websocket of a script lets a server wait that sends more than the script takes, and ends over a message that is too large', async (t) => {
     const many = SOCKETS.queuedMessages * 3;
     const host = await wsServer(t, (socket, request) => {
