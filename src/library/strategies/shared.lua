@@ -5,10 +5,11 @@ local FRESH_S = 45 -- an older value counts as none; with a look every 10 s, out
 -- Kept over restarts: what is on, and moments by name.
 local state = storage.read('state') or {}
 
-local function keep(name, value)
-  if state[name] == value then return end
+local function keep(name, value) -- true: it is another value than before
+  if state[name] == value then return false end
   state[name] = value
   storage.write('state', state)
+  return true
 end
 
 -- Seconds since the moment of this name; endless if there was none.

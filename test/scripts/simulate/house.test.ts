@@ -81,4 +81,13 @@ describe('the simulated house', () => {
     assert.ok(nothing.violated > result.violated && result.violated >= best.violated);
     assert.ok(result.dischargedWh >= best.dischargedWh);
   });
+
+  test('a full battery leaves room for another load that starts while one already runs', async () => {
+    const { violated, errors } = await peakDays(
+      'strategy',
+      createWeek({ seed: 6, day: 20, days: 1, stepS: 10 }),
+      6,
+    );
+    assert.deepEqual([violated, errors], [0, []]);
+  });
 });

@@ -6,9 +6,9 @@ local charger = new_output('charging', P.stop, { priority = P.priority, actions 
 local phases, charged_kwh = SWITCHES and state.phases or tonumber(P.phases) or 3, state.charged_kwh or 0
 local changed_at, paused_at, counted_at, last_a = -math.huge, -math.huge, nil, nil
 
--- Watts that the charger may take; nil when a value is missing.
-local function surplus_w(charger_w)
-  local grid_w, battery_w, soc = read(P.meter), read(P.battery_power), read(P.battery_soc)
+-- Watts that the charger may take, and those that it takes; nil when a value is missing.
+local function surplus_w()
+  local charger_w, grid_w, battery_w, soc = read(P.charger_power), read(P.meter), read(P.battery_power), read(P.battery_soc)
   if not grid_w or not charger_w or (P.battery_power and not battery_w) or (P.battery_soc and not soc) then return nil end
   local free_w = charger_w - grid_w - P.reserve_w
   if battery_w then
@@ -16,7 +16,7 @@ local function surplus_w(charger_w)
     free_w = free_w - math.max(0, battery_w)
     if not soc or soc >= P.car_from then free_w = free_w + math.max(0, -battery_w) end
   end
-  return free_w
+  return free_w, charger_w
 end
 
 -- The least energy is charged at full power at the last moment; the sun may have brought it before.
@@ -26,22 +26,22 @@ local function must_charge(charger_w)
   at.hour, at.min, at.sec = tonumber(P.ready_by:sub(1, 2)), tonumber(P.ready_by:sub(4)), 0
   if os.time(at) <= now then at.day = at.day + 1 end
   local ready_at = os.time(at)
-  if state.ready_at ~= ready_at then charged_kwh = 0 end
-  keep('ready_at', ready_at)
+  if keep('ready_at', ready_at) then charged_kwh = 0 end
   charged_kwh = charged_kwh + charger_w * (counted_at and system.uptime() - counted_at or 0) / 3.6e6
   counted_at = system.uptime()
   keep('charged_kwh', charged_kwh - charged_kwh % 0.5) -- in steps, because each is written to storage
   local needed_s = 3.6e6 * (P.ready_kwh - charged_kwh) / (W_PER_A * P.max_a * (SWITCHES and 3 or phases))
-  local begin_at = needed_s > 0 and math.max(now, ready_at - 300 - math.ceil(1.1 * needed_s))
+  -- Once begun it goes on, though charging makes the last moment a later one.
+  local last_at = state.urgent_at == ready_at and now or ready_at - 300 - math.ceil(1.1 * needed_s)
+  local begin_at = needed_s > 0 and math.max(now, last_at)
+  if begin_at == now then keep('urgent_at', ready_at) end
   charger.plan = begin_at and { start = begin_at, step_s = ready_at - begin_at, values = { 'CHARGE' } } or nil
   return begin_at == now
 end
 
 -- Starts of today count when the car takes power; a switch of phases makes a start, too.
 local function may_start()
-  local today = os.date('%Y-%m-%d')
-  if state.day ~= today then keep('starts', 0) end
-  keep('day', today)
+  if keep('day', os.date('%Y-%m-%d')) then keep('starts', 0) end
   return state.starts < P.starts
 end
 
@@ -87,8 +87,7 @@ local function apply(current, charger_w)
 end
 
 local function look()
-  local charger_w = read(P.charger_power)
-  local free_w = surplus_w(charger_w)
+  local free_w, charger_w = surplus_w()
   if not free_w then
     charger.plan = nil
     if is_starting() then return end
@@ -110,8 +109,9 @@ local function look()
   local is_enough = is_urgent or free_w >= least_w(phases)
   if not state.charging then
     if is_urgent or lasts('more', is_enough and may, P.start_hold_s) then set_charging(true) end
-  elseif lasts('less', not is_enough, P.stop_hold_s) and elapsed('started_at') >= P.min_on_min * 60 then
-    set_charging(false)
+  elseif lasts('less', not is_enough, P.stop_hold_s) and elapsed('started_at') >= P.min_on_min * 60
+    or not is_enough and state.urgent_at and state.urgent_at == state.ready_at then
+    set_charging(false) -- at once where all that was missing has come from the grid
   end
   apply(math.max(current, P.min_a), charger_w)
 end
