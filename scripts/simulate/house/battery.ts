@@ -1,6 +1,7 @@
 /** A week of a battery under changing prices: the strategy, a plain rule, its own decisions, none, and perfect foresight. */
 import type { JsonValue } from '../../../src/protocol/telemetry.ts';
-import { action, type House, runRule, scriptOf, setpoint, value } from './rule-host.ts';
+import { action, runRule, scriptOf, setpoint, type StrategyCase, value } from './rule-host.ts';
+import type { House } from './simulated-gateway.ts';
 import {
   createWeek,
   DAY_S,
@@ -55,34 +56,46 @@ interface BatteryWeek {
 }
 
 export async function batteryWeek(rule: BatteryRule, week: Week, at: BatteryWeek): Promise<BatteryResult> {
-  const prices = pricesOf(at, at.tariff);
-  if (rule === 'optimum') return batteryOptimum(week, prices);
-  const battery = new Battery(week, prices, forecastOf(at, oneDayMore(week, at)));
+  if (rule === 'optimum') return batteryOptimum(week, pricesOf(at, at.tariff));
   if (rule === 'strategy' || rule === 'strategy without a forecast') {
-    const code = scriptOf('battery-by-price', {
-      prices: value('market', 'prices'),
-      battery_soc: value('battery', 'soc'),
-      meter: value('meter', 'power'),
-      battery_power: value('battery', 'power'),
-      ...(rule === 'strategy' && { forecast: value('weather', 'power') }),
-      charge: setpoint('battery', 'charge'),
-      hold: action('battery', 'hold'),
-      release: action('battery', 'release'),
-      capacity_kwh: CAPACITY_WH / 1_000,
-      charge_w: CHARGE_W,
-      discharge_w: DISCHARGE_W,
-      reserve: RESERVE_PERCENT,
-      efficiency: ONE_WAY ** 2 * 100,
-      feed_in: FEED_IN,
-      // Costs without wear are compared.
-      wear: 0,
-    });
-    battery.result.errors = await runRule(code, battery, learntW(at));
-  } else {
-    battery.command('battery', rule === 'by itself' ? 'alone' : 'none');
-    while (battery.step()) if (rule === 'below and above mean') byMean(battery);
+    const { house, ...rest } = batteryCase(week, at, rule === 'strategy');
+    const { errors } = await runRule({ house, ...rest });
+    return { ...house.finished(), errors };
   }
+  const battery = newBattery(week, at);
+  battery.command('battery', rule === 'by itself' ? 'alone' : 'none');
+  while (battery.step()) if (rule === 'below and above mean') byMean(battery);
   return battery.finished();
+}
+
+const newBattery = (week: Week, at: BatteryWeek): Battery =>
+  new Battery(week, pricesOf(at, at.tariff), forecastOf(at, oneDayMore(week, at)));
+
+/** The strategy and its battery. */
+export function batteryCase(
+  week: Week,
+  at: BatteryWeek,
+  hasForecast = true,
+): StrategyCase & { house: Battery } {
+  const code = scriptOf('battery-by-price', {
+    prices: value('market', 'prices'),
+    battery_soc: value('battery', 'soc'),
+    meter: value('meter', 'power'),
+    battery_power: value('battery', 'power'),
+    ...(hasForecast && { forecast: value('weather', 'power') }),
+    charge: setpoint('battery', 'charge'),
+    hold: action('battery', 'hold'),
+    release: action('battery', 'release'),
+    capacity_kwh: CAPACITY_WH / 1_000,
+    charge_w: CHARGE_W,
+    discharge_w: DISCHARGE_W,
+    reserve: RESERVE_PERCENT,
+    efficiency: ONE_WAY ** 2 * 100,
+    feed_in: FEED_IN,
+    // Costs without wear are compared.
+    wear: 0,
+  });
+  return { code, house: newBattery(week, at), stored: learntW(at) };
 }
 
 /** A forecast reaches beyond the last day. */
@@ -118,7 +131,7 @@ const worthOf = (storedWh: number, prices: Float64Array): number =>
 
 const NOTHING_YET = { cost: 0, importWh: 0, loadWh: 0, cycles: 0, switches: 0, lowestPercent: 100 };
 
-class Battery implements House {
+export class Battery implements House {
   readonly startMs: number;
   readonly stepS: number;
   readonly #week: Week;
@@ -167,6 +180,10 @@ class Battery implements House {
       ['meter.power', netW - batteryW],
       ['battery.power', batteryW],
       ['battery.soc', this.socPercent],
+      // For plots.
+      ['sun.power', pvW[this.#step - 1] ?? 0],
+      ['house.power', loadW[this.#step - 1] ?? 0],
+      ['market.price_cent', this.price.now * 100],
       ['market.prices', prices],
       ['weather.power', forecastW],
     ]);

@@ -1,5 +1,6 @@
 /** A week of a car that is charged by surplus: the strategy, a plain rule, charging at once, and perfect foresight. */
-import { action, type House, runRule, scriptOf, setpoint, value } from './rule-host.ts';
+import { action, runRule, scriptOf, setpoint, type StrategyCase, value } from './rule-host.ts';
+import type { House } from './simulated-gateway.ts';
 import { QUARTER_S, type Trip, tripsOf, type Week } from './surroundings.ts';
 
 const V = 230;
@@ -36,25 +37,32 @@ export async function carWeek(
 ): Promise<CarResult> {
   const trips = tripsOf(seed);
   if (rule === 'optimum') return carOptimum(week, trips);
-  const car = new Car(week, trips);
   if (rule === 'strategy') {
-    const code = scriptOf('surplus-charging', {
-      meter: value('meter', 'power'),
-      charger_power: value('charger', 'power'),
-      current: setpoint('charger', 'current'),
-      stop: action('charger', 'stop'),
-      phases: 'both',
-      one_phase: action('charger', 'one_phase'),
-      three_phases: action('charger', 'three_phases'),
-      ready_kwh: NEED_WH / 1_000,
-      ready_by: `0${READY_HOUR}:00`,
-    });
-    car.result.errors = await runRule(code, car);
-  } else
-    while (car.step())
-      if (rule === 'at once') atOnce(car);
-      else onAndOff(car);
+    const { house, ...rest } = carCase(week, seed);
+    const { errors } = await runRule({ house, ...rest });
+    return { ...house.finished(), errors };
+  }
+  const car = new Car(week, trips);
+  while (car.step())
+    if (rule === 'at once') atOnce(car);
+    else onAndOff(car);
   return car.finished();
+}
+
+/** The strategy and its car. */
+export function carCase(week: Week, seed: { seed: number; day: number }): StrategyCase & { house: Car } {
+  const code = scriptOf('surplus-charging', {
+    meter: value('meter', 'power'),
+    charger_power: value('charger', 'power'),
+    current: setpoint('charger', 'current'),
+    stop: action('charger', 'stop'),
+    phases: 'both',
+    one_phase: action('charger', 'one_phase'),
+    three_phases: action('charger', 'three_phases'),
+    ready_kwh: NEED_WH / 1_000,
+    ready_by: `0${READY_HOUR}:00`,
+  });
+  return { code, house: new Car(week, tripsOf(seed)) };
 }
 
 const emptyResult = (): CarResult => ({
@@ -68,7 +76,7 @@ const emptyResult = (): CarResult => ({
   errors: [],
 });
 
-class Car implements House {
+export class Car implements House {
   readonly startMs: number;
   readonly stepS: number;
   readonly #week: Week;
@@ -123,6 +131,10 @@ class Car implements House {
     return new Map([
       ['meter.power', -this.exportW],
       ['charger.power', this.chargerW],
+      // For plots.
+      ['sun.power', pvW[this.#step - 1] ?? 0],
+      ['house.power', loadW[this.#step - 1] ?? 0],
+      ['car.charged_kwh', this.chargedWh / 1_000],
     ]);
   }
 

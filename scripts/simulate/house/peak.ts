@@ -1,6 +1,7 @@
 /** Days of a small works with a limit for each quarter of an hour: the strategy, a plain rule, nothing, and foresight. */
 import { createRandom } from '../../support/random.ts';
-import { action, type House, runRule, scriptOf, setpoint, value } from './rule-host.ts';
+import { action, runRule, scriptOf, setpoint, type StrategyCase, value } from './rule-host.ts';
+import type { House } from './simulated-gateway.ts';
 import { QUARTER_S, quartersOf, type Week } from './surroundings.ts';
 
 const LIMIT_W = 10_000;
@@ -45,27 +46,34 @@ export function worksLoadW({ loadW, stepS }: Week, seed: number): Float64Array {
 export async function peakDays(rule: PeakRule, week: Week, seed: number): Promise<PeakResult> {
   const loadW = worksLoadW(week, seed);
   if (rule === 'optimum') return peakOptimum(loadW, week.stepS);
-  const works = new Works(week, loadW);
   if (rule === 'strategy') {
-    const code = scriptOf('peak-limit', {
-      meter: value('meter', 'power'),
-      limit_w: LIMIT_W,
-      battery: setpoint('battery', 'discharge'),
-      release: action('battery', 'release'),
-      battery_max_w: DISCHARGE_W,
-      battery_soc: value('battery', 'soc'),
-      battery_min: (LEAST_WH / CAPACITY_WH) * 100,
-    });
-    works.result.errors = await runRule(code, works);
-  } else
-    while (works.step()) {
-      if (rule === 'above the limit')
-        works.command('battery', 'discharge', Math.max(0, works.loadNowW - LIMIT_W));
-    }
+    const { house, ...rest } = peakCase(week, seed);
+    const { errors } = await runRule({ house, ...rest });
+    return { ...house.result, errors };
+  }
+  const works = new Works(week, loadW);
+  while (works.step()) {
+    if (rule === 'above the limit')
+      works.command('battery', 'discharge', Math.max(0, works.loadNowW - LIMIT_W));
+  }
   return works.result;
 }
 
-class Works implements House {
+/** The strategy and its works. */
+export function peakCase(week: Week, seed: number): StrategyCase & { house: Works } {
+  const code = scriptOf('peak-limit', {
+    meter: value('meter', 'power'),
+    limit_w: LIMIT_W,
+    battery: setpoint('battery', 'discharge'),
+    release: action('battery', 'release'),
+    battery_max_w: DISCHARGE_W,
+    battery_soc: value('battery', 'soc'),
+    battery_min: (LEAST_WH / CAPACITY_WH) * 100,
+  });
+  return { code, house: new Works(week, worksLoadW(week, seed)) };
+}
+
+export class Works implements House {
   readonly startMs: number;
   readonly stepS: number;
   readonly #loadW: Float64Array;
@@ -101,6 +109,9 @@ class Works implements House {
     return new Map([
       ['meter.power', loadW - batteryW],
       ['battery.soc', (this.#wh / CAPACITY_WH) * 100],
+      // For plots.
+      ['battery.power', batteryW],
+      ['house.power', loadW],
     ]);
   }
 
