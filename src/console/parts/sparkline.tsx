@@ -11,7 +11,8 @@ import { say } from '../words/index.ts';
 import { type Scale, scalesOf } from './sparkline-scale.ts';
 
 const LENGTH_S = 86_400;
-const STEP_S = 600;
+/** The store has means of past days in these steps, so that no sample of them is read. */
+const STEP_S = 900;
 const SHORTEST_S = 3_600;
 const REFRESH_MS = 300_000;
 /** Values of one request; further values of a device have no line. */

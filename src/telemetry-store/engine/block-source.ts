@@ -13,14 +13,12 @@ import type { StoredSample, StoredValue } from '../codec/series.ts';
 
 const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
 
-/** The data that is not in day blocks, and what one query remembers. */
+/** The data that is not in day blocks. */
 interface RecentData {
   /** Samples that are in the journal only, in order of arrival. */
   open(seriesId: number): readonly HeadSeries[];
   /** Parts from this id on are ignored: `open` holds their samples, or they came after the query began. */
   readonly endPartId: number;
-  /** Only for a query, whose columns read the same day one after the other. */
-  readonly lastQuarterHours?: QuartersOfDay;
 }
 
 export class BlockSource implements LiveSource {
@@ -39,13 +37,15 @@ export class BlockSource implements LiveSource {
   asOfNow(seriesIds: readonly number[]): SampleSource {
     const state = this.#state;
     const frozen = new Map(
-      seriesIds.map((seriesId) => [seriesId, this.#recent.open(seriesId).map((open) => open.frozen())]),
+      [...new Set(seriesIds)].map((seriesId) => [
+        seriesId,
+        this.#recent.open(seriesId).map((open) => open.frozen()),
+      ]),
     );
     const recent: RecentData = {
       // A device that is deleted meanwhile disappears from all columns.
       open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
       endPartId: state.parts.endId,
-      lastQuarterHours: { seriesId: -1, day: -1, cells: undefined },
     };
     return new BlockSource(state, recent, this.#scratch);
   }
@@ -119,7 +119,7 @@ export class BlockSource implements LiveSource {
     const parts = this.#partsWithin(seriesId, day * DAY_S, (day + 1) * DAY_S);
     const isRecent = parts.length > 0 || this.#hasOpen(seriesId, day * DAY_S, (day + 1) * DAY_S);
     if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
-      const cells = this.#quarterHours(seriesId, day);
+      const cells = this.rollup(seriesId, 900, day);
       if (cells) {
         visitCells(cells, { fromS, toS }, 900, visitor);
         return;
@@ -146,14 +146,6 @@ export class BlockSource implements LiveSource {
       return;
     }
     visitSamples(scratch, fromS, toS, visitor);
-  }
-
-  #quarterHours(seriesId: number, day: number): Rollup | undefined {
-    const last = this.#recent.lastQuarterHours;
-    if (last?.seriesId === seriesId && last.day === day) return last.cells;
-    const cells = this.rollup(seriesId, 900, day);
-    if (last) Object.assign(last, { seriesId, day, cells });
-    return cells;
   }
 
   /**
@@ -289,13 +281,6 @@ function liveData(state: EngineState): RecentData {
     open: (seriesId) => [state.sealing, state.head].flatMap((head) => head?.series.get(seriesId) ?? []),
     endPartId: Number.POSITIVE_INFINITY,
   };
-}
-
-/** The day that was read last, with its 15-minute cells. */
-interface QuartersOfDay {
-  seriesId: number;
-  day: number;
-  cells: Rollup | undefined;
 }
 
 interface Stretch {

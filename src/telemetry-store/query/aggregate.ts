@@ -69,8 +69,6 @@ export class Points {
 
 /** Collects samples in order of time and emits a point whenever a bucket is complete. */
 export class Aggregator {
-  /** Set by the reader before a stretch; still set when nothing came in it. */
-  isUntouched = false;
   readonly #granularityS: DurationS;
   readonly #aggregation: PlannedColumn['aggregation'];
   readonly #points: Points;
@@ -92,7 +90,6 @@ export class Aggregator {
 
   /** Samples must be ordered, and not before those given earlier. */
   samples(samples: Samples, from: number, to: number): void {
-    this.isUntouched = false;
     if (this.#granularityS === 1 && this.#count === 0) {
       this.#addEach(samples, from, to);
       return;
@@ -109,7 +106,6 @@ export class Aggregator {
 
   /** Each within one bucket, and like samples in order of time. */
   cells(cells: Rollup, from: number, to: number): void {
-    this.isUntouched = false;
     for (let cell = from; cell < to; cell++) {
       this.#enter(cells.starts[cell] as number);
       this.#addCell(cells, cell);

@@ -1,6 +1,6 @@
 /** The kinds of queries to the store, and their answers in pieces. */
 import { type AmountMinutes, amountMinutes } from './amounts.ts';
-import { createColumnCursor, type LiveSource } from './column-cursor.ts';
+import { createColumnCursors, type LiveSource } from './column-cursor.ts';
 import { csvRows } from './csv-rows.ts';
 import {
   ALL_IN_ONE,
@@ -36,7 +36,8 @@ function* numberOf(
   live: LiveSource,
 ): Generator<number | undefined> {
   const source = live.asOfNow(column.seriesId === undefined ? [] : [column.seriesId]);
-  const cursor = createColumnCursor({ fromS, toS, ...ALL_IN_ONE, columns: [column] }, column, source);
+  const [cursor] = createColumnCursors({ fromS, toS, ...ALL_IN_ONE, columns: [column] }, source);
+  if (!cursor) return;
   while (!cursor.isReady()) {
     cursor.advance();
     yield undefined;

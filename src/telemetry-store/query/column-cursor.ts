@@ -57,17 +57,37 @@ export interface ColumnCursor {
   drain?: (take: (points: Points, from: number) => number) => void;
 }
 
-export function createColumnCursor(
+/** Cursors of the columns of a query; columns of one series read it once together. */
+export function createColumnCursors(plan: QueryPlan, source: SampleSource): ColumnCursor[] {
+  const readers = new Map<number, SeriesReader>();
+  return plan.columns.map((column) => {
+    const { seriesId } = column;
+    if (seriesId === undefined) return EMPTY;
+    let reader = readers.get(seriesId);
+    if (!reader) readers.set(seriesId, (reader = new SeriesReader(plan, seriesId, source)));
+    return cursorOf(plan, column, reader, source);
+  });
+}
+
+function cursorOf(
   plan: QueryPlan,
-  column: PlannedColumn,
+  { seriesId = 0, aggregation, kind, gapMethod, lookAroundS }: PlannedColumn,
+  reader: SeriesReader,
   source: SampleSource,
 ): ColumnCursor {
-  const { seriesId, gapMethod, lookAroundS } = column;
-  if (seriesId === undefined) return EMPTY;
-  const reader = (plan.bucketEdgesS ? edgedReader : evenReader)(plan, column, seriesId, source);
-  const { take, ...buckets } = createBuckets(reader);
-  const { isReady, advance, next } = buckets;
-  if (gapMethod === 'none') return { ...buckets, cell: (startS) => (next() === startS ? take() : undefined) };
+  const buckets = reader.column(aggregation);
+  const next = (): number => buckets.next();
+  const walk = {
+    isReady: () => reader.isFinished || buckets.hasNext(),
+    advance: () => reader.advance(),
+    next,
+  };
+  if (gapMethod === 'none')
+    return {
+      ...walk,
+      cell: (startS) => (next() === startS ? buckets.take() : undefined),
+      drain: (take) => buckets.drain(take),
+    };
   let before: StoredSample | undefined;
   let isBeforeKnown = false;
   let after: { found: StoredSample | undefined } | undefined;
@@ -82,14 +102,14 @@ export function createColumnCursor(
     if (!isBeforeKnown) before = source.last(seriesId, Math.max(0, plan.fromS - lookAroundS), plan.fromS);
     isBeforeKnown = true;
     if (next() === startS) {
-      const value = take();
+      const value = buckets.take();
       before = { timestampS: startS, value };
       return value;
     }
-    if (gapMethod === 'locf' || column.kind !== 'number') return before?.value;
+    if (gapMethod === 'locf' || kind !== 'number') return before?.value;
     return before && interpolate(before, neighbourAfter(), startS);
   };
-  return { isReady, advance, next, cell };
+  return { ...walk, cell };
 }
 
 /** Linear between two neighbours; undefined without the second one. */
@@ -112,89 +132,145 @@ const EMPTY: ColumnCursor = {
   cell: () => undefined,
 };
 
-interface BucketReader {
-  /** The buckets that were read last. */
+/** The buckets of one column that were read last, one after the other. */
+class Buckets {
   readonly points: Points;
-  /** Reads the next piece into `points`; false: nothing follows. */
-  read: () => boolean;
+  readonly #granularityS: DurationS;
+  readonly #aggregation: PlannedColumn['aggregation'];
+  #aggregator: Aggregator;
+  #position = 0;
+
+  constructor(granularityS: DurationS, aggregation: PlannedColumn['aggregation'], capacity: number) {
+    this.#granularityS = granularityS;
+    this.#aggregation = aggregation;
+    this.points = new Points(capacity);
+    this.#aggregator = new Aggregator(granularityS, aggregation, this.points);
+  }
+
+  get aggregator(): Aggregator {
+    return this.#aggregator;
+  }
+
+  /** Forgets the buckets that were read. */
+  clear(): void {
+    this.points.clear();
+    this.#position = 0;
+  }
+
+  /** Forgets the bucket that is open, too. */
+  restart(): void {
+    this.#aggregator = new Aggregator(this.#granularityS, this.#aggregation, this.points);
+  }
+
+  hasNext(): boolean {
+    return this.#position < this.points.count;
+  }
+
+  next(): number {
+    return this.hasNext() ? (this.points.starts[this.#position] as number) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Value of the next bucket; undefined at the end. */
+  peek(): StoredValue | undefined {
+    return this.hasNext() ? this.points.at(this.#position) : undefined;
+  }
+
+  take(): StoredValue {
+    if (!this.hasNext()) throw new RangeError('no bucket left');
+    return this.points.at(this.#position++);
+  }
+
+  drain(take: (points: Points, from: number) => number): void {
+    this.#position = take(this.points, this.#position);
+  }
 }
 
-/** The buckets that have a value, one after the other. */
-function createBuckets({ points, read }: BucketReader) {
-  let position = 0;
-  let isFinished = false;
-  return {
-    isReady: () => isFinished || position < points.count,
-    advance: () => {
-      points.clear();
-      position = 0;
-      isFinished = !read();
-    },
-    next: () => (position < points.count ? (points.starts[position] as number) : Number.POSITIVE_INFINITY),
-    /** Value of the next bucket; undefined at the end. */
-    peek: () => (position < points.count ? points.at(position) : undefined),
-    take: () => {
-      if (position >= points.count) throw new RangeError('no bucket left');
-      return points.at(position++);
-    },
-    drain: (take: (points: Points, from: number) => number) => {
-      position = take(points, position);
-    },
-  };
-}
+/**
+ * Reads a series piece by piece for all its columns. They have the same buckets, so all of them are through a piece at the
+ * same row.
+ */
+class SeriesReader implements Visitor {
+  isFinished = false;
+  readonly #plan: QueryPlan;
+  readonly #seriesId: number;
+  readonly #source: SampleSource;
+  readonly #columns: Buckets[] = [];
+  /** Where buckets are of equal length. */
+  readonly #sliceS: DurationS;
+  #readToS: EpochS;
+  #edge = 0;
+  /** False after a piece in which nothing came. */
+  #hasFound = true;
 
-/** Reads buckets with given edges, one at a time. */
-function edgedReader(
-  plan: QueryPlan,
-  column: PlannedColumn,
-  seriesId: number,
-  source: SampleSource,
-): BucketReader {
-  const edges = plan.bucketEdgesS ?? [];
-  const points = new Points(1);
-  // All of it is one bucket.
-  const { granularityS } = ALL_IN_ONE;
-  let edge = 0;
-  const read = (): boolean => {
-    const startS = edges[edge++];
-    const endS = edges[edge];
+  constructor(plan: QueryPlan, seriesId: number, source: SampleSource) {
+    this.#plan = plan;
+    this.#seriesId = seriesId;
+    this.#source = source;
+    this.#readToS = plan.fromS;
+    // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
+    const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
+    this.#sliceS = Math.max(plan.granularityS, Math.min(DAY_S, ahead * plan.granularityS));
+  }
+
+  /** Another column. */
+  column(aggregation: PlannedColumn['aggregation']): Buckets {
+    const { bucketEdgesS, granularityS, fromS, toS } = this.#plan;
+    const lengthS = Math.max(1, Math.min(this.#sliceS, toS - fromS));
+    const buckets = bucketEdgesS
+      ? // All of it is one bucket.
+        new Buckets(ALL_IN_ONE.granularityS, aggregation, 1)
+      : new Buckets(granularityS, aggregation, Math.ceil(lengthS / granularityS) + 1);
+    this.#columns.push(buckets);
+    return buckets;
+  }
+
+  /** Reads the next piece. */
+  advance(): void {
+    for (const column of this.#columns) column.clear();
+    this.isFinished = !(this.#plan.bucketEdgesS
+      ? this.#readEdged(this.#plan.bucketEdgesS)
+      : this.#readEven());
+  }
+
+  samples(samples: Samples, from: number, to: number): void {
+    this.#hasFound = true;
+    for (const { aggregator } of this.#columns) aggregator.samples(samples, from, to);
+  }
+
+  cells(cells: Rollup, from: number, to: number): void {
+    this.#hasFound = true;
+    for (const { aggregator } of this.#columns) aggregator.cells(cells, from, to);
+  }
+
+  /** One bucket with given edges. */
+  #readEdged(edges: readonly EpochS[]): boolean {
+    const startS = edges[this.#edge++];
+    const endS = edges[this.#edge];
     if (startS === undefined || endS === undefined) return false;
-    const aggregator = new Aggregator(granularityS, column.aggregation, points);
-    const fromS = Math.max(startS, plan.fromS);
-    source.visit(seriesId, fromS, Math.min(endS, plan.toS), granularityS, aggregator);
-    aggregator.finish();
-    if (points.count > 0) points.starts[0] = startS;
-    return true;
-  };
-  return { points, read };
-}
-
-/** Reads buckets of equal length, many at a time. */
-function evenReader(
-  plan: QueryPlan,
-  column: PlannedColumn,
-  seriesId: number,
-  source: SampleSource,
-): BucketReader {
-  const { granularityS, toS } = plan;
-  // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
-  const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
-  const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
-  const points = new Points(Math.ceil(Math.max(1, Math.min(sliceS, toS - plan.fromS)) / granularityS) + 1);
-  const aggregator = new Aggregator(granularityS, column.aggregation, points);
-  let readToS = plan.fromS;
-  const read = (): boolean => {
-    // Data mostly goes on where it was; only after an empty piece is a search worth its cost.
-    if (aggregator.isUntouched) readToS = source.nextData(seriesId, readToS, toS);
-    aggregator.isUntouched = true;
-    if (readToS >= toS) {
+    const { fromS, toS } = this.#plan;
+    for (const column of this.#columns) column.restart();
+    const { granularityS } = ALL_IN_ONE;
+    this.#source.visit(this.#seriesId, Math.max(startS, fromS), Math.min(endS, toS), granularityS, this);
+    for (const { aggregator, points } of this.#columns) {
       aggregator.finish();
+      if (points.count > 0) points.starts[0] = startS;
+    }
+    return true;
+  }
+
+  /** Many buckets of equal length. */
+  #readEven(): boolean {
+    const { granularityS, toS } = this.#plan;
+    // Data mostly goes on where it was; only after an empty piece is a search worth its cost.
+    if (!this.#hasFound) this.#readToS = this.#source.nextData(this.#seriesId, this.#readToS, toS);
+    this.#hasFound = false;
+    if (this.#readToS >= toS) {
+      for (const { aggregator } of this.#columns) aggregator.finish();
       return false;
     }
-    const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
-    source.visit(seriesId, readToS, sliceEndS, granularityS, aggregator);
-    readToS = sliceEndS;
+    const endS = Math.min(toS, this.#readToS - (this.#readToS % this.#sliceS) + this.#sliceS);
+    this.#source.visit(this.#seriesId, this.#readToS, endS, granularityS, this);
+    this.#readToS = endS;
     return true;
-  };
-  return { points, read };
+  }
 }

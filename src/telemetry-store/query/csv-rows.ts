@@ -2,7 +2,7 @@
 import { quotedField } from '../../lib/csv.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { ByteWriter } from '../codec/byte-writer.ts';
-import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
+import { type ColumnCursor, createColumnCursors, type LiveSource } from './column-cursor.ts';
 import type { Points } from './aggregate.ts';
 import { writeNumber, writeWhole } from './csv-numbers.ts';
 import type { PlannedColumn, QueryPlan } from './query-plan.ts';
@@ -20,7 +20,7 @@ const LINE_END = 10;
 /** The rows as they are at the beginning, in pieces with pauses. Memory does not grow with the length of the answer. */
 export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<Uint8Array | undefined> {
   const source = live.asOfNow(plan.columns.flatMap(({ seriesId }) => seriesId ?? []));
-  const cursors = plan.columns.map((column) => createColumnCursor(plan, column, source));
+  const cursors = createColumnCursors(plan, source);
   const [only] = cursors;
   if (cursors.length === 1 && only?.drain) yield* rowsOfOne(plan, only, only.drain);
   else yield* rowsOfMany(plan, cursors);
