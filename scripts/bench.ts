@@ -8,12 +8,13 @@ import { ontoBoard, simulateBoard } from './support/small-board.ts';
 
 const FOLDER = join(import.meta.dirname, 'bench');
 
-const HELP = `Usage: npm run bench [-- <name> [--small] [--board] [--set <parameter>=<number>]…]
+const HELP = `Usage: npm run bench [-- <name> [--small] [--board] [--only <part>] [--set <parameter>=<number>]…]
 
 Without a name: lists the benchmarks.
 
   --small  little work: shows that the benchmark runs; its figures mean nothing
   --board  limits the measured program to 0.3 of a core and 512 MB, like a small board (needs root)
+  --only   one part of a benchmark that has several; a parameter has the name of each
   --set    sets a parameter; each run prints its parameters and their values
   --help   this text`;
 
@@ -72,6 +73,7 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArguments({
     small: { type: 'boolean', default: false },
     board: { type: 'boolean', default: false },
+    only: { type: 'string' },
     set: { type: 'string', multiple: true, default: [] },
     help: { type: 'boolean', default: false },
   });
@@ -95,8 +97,17 @@ async function main(): Promise<number> {
     console.log(`board       ${simulateBoard()}`);
     if (!benchmark.isApart) ontoBoard(process.pid);
   }
-  await runBenchmark(benchmark, size, console.log, changesOf(values.set, benchmark[size]));
+  const changes = { ...leftOut(values.only, benchmark), ...changesOf(values.set, benchmark[size]) };
+  await runBenchmark(benchmark, size, console.log, changes);
   return 0;
+}
+
+/** All parts but one. @throws UsageError for a part that the benchmark does not have */
+function leftOut(only: string | undefined, { name, parts = [] }: Benchmark): Record<string, number> {
+  if (only === undefined) return {};
+  if (!parts.includes(only))
+    throw new UsageError(`${name} has no part called ${only}; there are: ${parts.join(', ') || 'none'}`);
+  return Object.fromEntries(parts.filter((part) => part !== only).map((part) => [part, 0]));
 }
 
 /** @throws UsageError for a parameter that the benchmark does not have */

@@ -7,6 +7,8 @@ export interface Benchmark<Parameters = Readonly<Record<string, number>>> {
   /** So little work that it ends within seconds; run with the tests, so that the benchmark cannot rot. */
   small: Parameters;
   large: Parameters;
+  /** Parameters that each stand for a part of the work, and leave it out at 0. */
+  parts?: readonly string[];
   /** What is measured runs as a program of its own: only that is put onto a small board (`--board`). */
   isApart?: true;
   /** Where random input begins; absent: nothing is random. */

@@ -205,20 +205,44 @@ export function processorMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+const REST_POLL_MS = 1_000;
+/** Of one core: less is rest. */
+const REST_SHARE = 0.08;
+const REST_TIMEOUT_MS = 90_000;
+
+/**
+ * Resolves once what was left to do is done: samples of past days are moved into blocks, for example. Then, or after a
+ * while without rest, only what is asked for takes time.
+ */
+export async function untilRested(clock: Clock, usedMs: () => number): Promise<void> {
+  const endMs = clock.monotonicMs() + REST_TIMEOUT_MS;
+  for (let restsMs = 0; restsMs < 2 * REST_POLL_MS && clock.monotonicMs() < endMs;) {
+    const beforeMs = usedMs();
+    await clock.sleep(REST_POLL_MS);
+    restsMs = usedMs() - beforeMs < REST_SHARE * REST_POLL_MS ? restsMs + REST_POLL_MS : 0;
+  }
+}
+
+/** The processes that a gateway runs beside itself. */
+export function programsOf(gatewayPid: number): number[] {
+  return readdirSync(`/proc/${gatewayPid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${gatewayPid}/task/${thread}/children`, 'utf8').split(' '))
+    .filter((child) => child !== '')
+    .map(Number);
+}
+
 /**
  * The process of a program that the gateway runs beside itself, for example `rule-sandbox`.
  * @throws Error while it does not run
  */
 export function programOf(gatewayPid: number, program: string): number {
-  const pid = readdirSync(`/proc/${gatewayPid}/task`)
-    .flatMap((thread) => readFileSync(`/proc/${gatewayPid}/task/${thread}/children`, 'utf8').split(' '))
-    .find((child) => child !== '' && commandLine(child).includes(`${program}/`));
-  if (!pid) throw new Error(`the gateway runs no ${program}`);
-  return Number(pid);
+  const pid = programsOf(gatewayPid).find((child) => commandLine(child).includes(`${program}/`));
+  if (pid === undefined) throw new Error(`the gateway runs no ${program}`);
+  return pid;
 }
 
 /** Empty when the process has ended meanwhile. */
-function commandLine(pid: string): string {
+function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch (error) {

@@ -25,8 +25,21 @@ ${BEGIN[reaction]}
 `;
 }
 
+/** The attributes that a realistic rule reads. */
+interface ReadNames {
+  soc: string;
+  power: string;
+  temperature: string;
+}
+
+const BATTERY_INVERTER: ReadNames = {
+  soc: 'battery_soc',
+  power: 'battery_power',
+  temperature: 'battery_temperature',
+};
+
 /** Watches a few devices once a second, keeps averages and a small table, and speaks when something is wrong. */
-export function realisticRule(index: number, slugs: readonly string[]): string {
+export function realisticRule(index: number, slugs: readonly string[], names = BATTERY_INVERTER): string {
   const own = [0, 1, 2].map((step) => `'${slugs[(index + step) % slugs.length]}'`).join(', ');
   return `
 local settings = {
@@ -79,9 +92,9 @@ scheduler.add(1000, function()
   for slug, entry in pairs(watched) do
     local device = enapter.device(slug)
     if device then
-      local soc = device.telemetry.now('battery_soc')
-      local power = device.telemetry.now('battery_power')
-      note(slug, entry, judge(soc, device.telemetry.now('battery_temperature')))
+      local soc = device.telemetry.now('${names.soc}')
+      local power = device.telemetry.now('${names.power}')
+      note(slug, entry, judge(soc, device.telemetry.now('${names.temperature}')))
       if power then entry.power:add(power) total, count = total + power, count + 1 end
       if soc then entry.soc:add(clamp(soc, 0, 100)) end
     end

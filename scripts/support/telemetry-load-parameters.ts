@@ -13,6 +13,10 @@ export interface TelemetryLoad {
   window: number;
   /** Time for one second of the workload; 0: as fast as possible. */
   paceMs: number;
+  /** Devices send one after another over that time. Default: all at once. */
+  isSpread?: boolean;
+  /** Seconds of the workload from one message of a device to the next. Default: 1. */
+  stepS?: number;
   /** How each device of the workload logs in; without it, as itself with any password. */
   logins?: readonly DeviceLogin[];
   /** Time each message until its acknowledgement. */

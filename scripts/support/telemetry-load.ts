@@ -21,8 +21,8 @@ interface Connection {
   sentAtMs: number[];
 }
 
-const { seed, devices, startS, numbers = 'decimal' } = load;
-const workload = createWorkload({ seed, devices, startS, numbers });
+const { seed, devices, startS, numbers = 'decimal', stepS = 1 } = load;
+const workload = createWorkload({ seed, devices, startS, numbers, stepS });
 let wake: () => void = () => undefined;
 
 function open(device: WorkloadDevice): Promise<Connection> {
@@ -94,21 +94,27 @@ const changed = (): Promise<void> =>
     wake = resolve;
   });
 
+async function waitUntil(dueMs: number): Promise<void> {
+  const aheadMs = dueMs - performance.now();
+  if (aheadMs > 0)
+    await new Promise((resolve) => {
+      setTimeout(resolve, aheadMs);
+    });
+}
+
 const connections = await Promise.all(workload.devices.map(open));
 parentPort?.postMessage('ready');
 const startedMs = performance.now();
 let values = 0;
 const ending = new AbortController();
 parentPort?.once('message', () => ending.abort());
-for (let second = 0; second < load.seconds && !ending.signal.aborted; second++) {
+for (let second = 0; second < load.seconds && !ending.signal.aborted; second += stepS) {
   const dueMs = startedMs + second * load.paceMs;
-  if (performance.now() < dueMs)
-    await new Promise((resolve) => {
-      setTimeout(resolve, Math.max(0, dueMs - performance.now()));
-    });
+  await waitUntil(dueMs);
   while (connections.some((connection) => inFlight(connection) >= load.window)) await changed();
   workload.tick();
-  for (const connection of connections) {
+  for (const [place, connection] of connections.entries()) {
+    if (load.isSpread) await waitUntil(dueMs + (place * load.paceMs) / connections.length);
     connection.socket.cork();
     if (connection.device.isPresent) values += send(connection);
     connection.socket.uncork();

@@ -135,7 +135,7 @@ export interface Workload {
   readonly nowS: number;
   /** Value of each series, in units of its last digit. */
   readonly scaled: Float64Array;
-  /** One second passes. */
+  /** One step passes, as a rule a second. */
   tick(): void;
   /** What JSON.parse makes of the value of a series. */
   value(series: number): number | string | boolean;
@@ -154,13 +154,15 @@ export function createWorkload(options: {
   numbers?: NumberForm;
   devices?: number;
   startS?: number;
+  /** Seconds that pass with each tick. Default: 1. */
+  stepS?: number;
   /** Only so many of the kinds of devices, and of the signals of each. Default: all. */
   kinds?: number;
   signals?: number;
   /** Share of messages that never come. */
   missing?: number;
 }): Workload {
-  const { seed, missing = 0.001, numbers = 'decimal' } = options;
+  const { seed, missing = 0.001, numbers = 'decimal', stepS = 1 } = options;
   const noise = new Dice(`noise ${seed}`);
   const kinds = Object.keys(DEVICE_KINDS).slice(0, options.kinds);
   const devices: WorkloadDevice[] = [];
@@ -181,7 +183,7 @@ export function createWorkload(options: {
   const sky = new Dice(`sky ${seed}`);
   const scaled = new Float64Array(signals.length);
   let cloud = 0;
-  let nowS = (options.startS ?? WORKLOAD_START_S) - 1;
+  let nowS = (options.startS ?? WORKLOAD_START_S) - stepS;
 
   function weather(): Weather {
     const hour = (nowS % DAY_S) / 3_600;
@@ -214,7 +216,7 @@ export function createWorkload(options: {
     },
     scaled,
     tick: () => {
-      nowS++;
+      nowS += stepS;
       const now = weather();
       for (let index = 0; index < devices.length; index++)
         (devices[index] as WorkloadDevice).isPresent = (presence[index] as Dice).share() >= missing;

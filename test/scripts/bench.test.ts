@@ -48,6 +48,16 @@ describe('npm run bench', () => {
     assert.match(stderr, /no benchmark is called no-such; there are: .*telemetry/);
   });
 
+  test('npm run bench refuses a part that the benchmark does not have, and lists those there are', () => {
+    const { status, stderr } = bench('growth', '--only', 'kitchens');
+    assert.equal(status, 2);
+    assert.match(
+      stderr,
+      /growth has no part called kitchens; there are: devices, days, consoles, rules, modbus/,
+    );
+    assert.match(bench('telemetry', '--only', 'rules').stderr, /telemetry has no part called rules/);
+  });
+
   test('npm run bench measures on a small board, or says why there is none', () => {
     const { status, stdout, stderr } = bench('telemetry', '--small', '--board');
     if (status === 0) assert.match(stdout, /^board +0\.3 of a core/);
