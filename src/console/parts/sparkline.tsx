@@ -17,8 +17,7 @@ const SHORTEST_S = 3_600;
 const REFRESH_MS = 300_000;
 /** Values of one request; further values of a device have no line. */
 const VALUES_MAX = 40;
-const WIDTH = 84;
-const HEIGHT = 28;
+const [WIDTH, HEIGHT] = [84, 28];
 
 interface LastDay {
   columns: ReadonlyMap<string, readonly Cell[]>;
