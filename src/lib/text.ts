@@ -85,28 +85,43 @@ function withoutJoiners(text: string): string {
 
 // Suggestions for mistyped names.
 
-/** `, did you mean "unit"?` when a known name is at most two edits away. */
-export function nearNameHint(name: string, known: readonly string[]): string {
+/** In names of up to so many letters, two other letters make another word. */
+const SHORT_NAME = 4;
+
+/**
+ * The known name that was meant: at most two letters were forgotten, doubled, replaced or swapped, one in a short name. The
+ * case of letters does not count.
+ */
+export function nearName(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  let bestDistance = 3;
+  let bestDistance = name.length <= SHORT_NAME ? 2 : 3;
   for (const candidate of known) {
-    const distance = editDistance(name, candidate, bestDistance);
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
+  return best;
+}
+
+/** `, did you mean "unit"?` where a known name is near; else nothing. */
+export function nearNameHint(name: string, known: readonly string[]): string {
+  const best = nearName(name, known);
   return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
-/** Number of insertions, deletions and replacements between two texts; at most `limit`. */
+/** Number of insertions, deletions, replacements and swaps of neighbours between two texts; at most `limit`. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit) return limit;
+  let before: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row++) {
     const current = [row];
     for (let column = 1; column <= to.length; column++) {
       const replaced = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const swapped = isSwapped ? (before[column - 2] ?? limit) + 1 : limit;
+      current.push(Math.min(replaced, swapped, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
     }
-    previous = current;
+    [before, previous] = [previous, current];
   }
   return Math.min(previous[to.length] ?? limit, limit);
 }

@@ -105,9 +105,10 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await card.getByText('Show table').click();
     const rows = card.locator('tbody tr');
     assert.equal(await rows.count(), 48);
+    // In the first hour of a day nothing has come yet, and what came has no column.
     assert.match(
       await rows.nth(0).innerText(),
-      /00:00\s+0 Wh\s+(?:0 Wh|–)\s+350 Wh\s+(?:35\d Wh|–)\s+0\.200/,
+      /00:00\s+0 Wh\s+(?:0 Wh\s+|–\s+)?350 Wh\s+(?:35\d Wh\s+|–\s+)?(?:0 Wh\s+|–\s+)?0\.200/,
     );
     await card.getByText('Show table').click();
     await picture(page, 'forecast');
@@ -143,6 +144,7 @@ describe('the forecast on the overview', { skip: findBrowser() === undefined && 
     await comeIntoSight();
     const plan = page.locator('[data-test=plan]');
     await plan.waitFor();
+    await plan.locator('path.measured').waitFor({ state: 'attached' });
     const text = await plan.innerText();
     assert.match(
       text,

@@ -176,6 +176,27 @@ describe('the money of the books', () => {
     assert.ok(all.unpriced_kwh.export > 1, 'without an export price its energy has none');
   });
 
+  test('the money of the books has the standing charge of each hour, also of hours in the middle of a day', async () => {
+    const free = { kind: 'FIXED' as const, price: 0, surcharge_per_kwh: 0 };
+    const items = [
+      {
+        valid_from: '2024-12-01',
+        import_price: free,
+        export_price: free,
+        vat_percent: 0,
+        standing_charge_per_day: 2.4,
+        standing_charge_per_month: 0,
+      },
+    ];
+    await gateway().ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', { items });
+    const { buckets, total } = await energy('2025-10-24T10:00:00Z', '2025-10-24T14:00:00Z', 'hour');
+    assert.deepEqual(
+      buckets.map(({ money }) => money?.standing_charge),
+      [0.1, 0.1, 0.1, 0.1],
+    );
+    assert.equal(total.money?.standing_charge, 0.4);
+  });
+
   test('the money of the books is computed for whole years', async () => {
     const { buckets } = await energy('2025-06-01T00:00:00Z', '2025-06-02T00:00:00Z', 'year');
     assert.deepEqual(

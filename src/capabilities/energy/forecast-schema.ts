@@ -17,6 +17,7 @@ const forecastEntries = {
   import_price: known('Per kWh, with surcharge and VAT; of a day the mean. Null: not known.'),
   measured_pv_wh: known('What really came. Null: the hour is not over, or has gaps.'),
   measured_load_wh: known('What was really consumed.'),
+  measured_battery_wh: known('What the battery really gave; below zero it was charged.'),
 };
 
 const dayShape = v.object({
@@ -92,11 +93,12 @@ function sumOf({ fromS, toS, hours }: EnergyForecast['days'][number]): ForecastH
     importPrice: count === 0 ? null : prices / count,
     measuredPvWh: whole('measuredPvWh'),
     measuredLoadWh: whole('measuredLoadWh'),
+    measuredBatteryWh: whole('measuredBatteryWh'),
   };
 }
 
 function hourToWire({ fromS, toS, ...hour }: ForecastHour) {
-  const { pvWh, loadWh, importPrice, measuredPvWh, measuredLoadWh } = hour;
+  const { pvWh, loadWh, importPrice, measuredPvWh, measuredLoadWh, measuredBatteryWh } = hour;
   return {
     ...spanToWire({ fromS, toS }),
     pv_wh: rounded(pvWh),
@@ -104,6 +106,7 @@ function hourToWire({ fromS, toS, ...hour }: ForecastHour) {
     import_price: rounded(importPrice, 1e6),
     measured_pv_wh: rounded(measuredPvWh),
     measured_load_wh: rounded(measuredLoadWh),
+    measured_battery_wh: rounded(measuredBatteryWh),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Today and tomorrow, hour by hour: the sun by the forecasts of devices, the consumption as on the same weekday of the
- * last weeks, the price of import, and what really came.
+ * last weeks, the price of import, and what really came, of the battery, too.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { PlanAction } from '../../lib/plan-actions.ts';
@@ -25,6 +25,8 @@ export interface ForecastHour extends Bucket {
   importPrice: number | null;
   measuredPvWh: number | null;
   measuredLoadWh: number | null;
+  /** Net: what the battery gave, below zero what it took. */
+  measuredBatteryWh: number | null;
 }
 
 export interface EnergyForecast {
@@ -140,13 +142,13 @@ async function expectedLoad(day: LocalDay, past: Past): Promise<(atS: EpochS) =>
   };
 }
 
-type Measured = Pick<ForecastHour, 'measuredPvWh' | 'measuredLoadWh'>;
+type Measured = Pick<ForecastHour, 'measuredPvWh' | 'measuredLoadWh' | 'measuredBatteryWh'>;
 
 function measuredOf(
   books: (Bucket & { balance: EnergyBalance }) | undefined,
   { hasLoad }: Pick<Past, 'hasLoad'>,
 ): Measured {
-  if (!books) return { measuredPvWh: null, measuredLoadWh: null };
+  if (!books) return { measuredPvWh: null, measuredLoadWh: null, measuredBatteryWh: null };
   const { balance, fromS, toS } = books;
   const isKnown = (role: (typeof ROLES)[number]): boolean =>
     (balance.knownS[ROLES.indexOf(role)] as number) >= KNOWN_SHARE * (toS - fromS);
@@ -160,5 +162,6 @@ function measuredOf(
   return {
     measuredPvWh: isKnown('pv') ? sum(['pv'], USES) : null,
     measuredLoadWh: isKnown(hasLoad ? 'load' : 'grid') ? sum(ORIGINS, CONSUMPTION) : null,
+    measuredBatteryWh: isKnown('battery') ? sum(['battery'], USES) - sum(ORIGINS, ['battery']) : null,
   };
 }

@@ -193,7 +193,8 @@ export class Energy {
       .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
     const { currency, items } = this.tariffs.book();
     const prices = items.length > 0 ? await this.tariffs.prices(first, last) : undefined;
-    const standingCharge = this.tariffs.standingCharges(first, last);
+    // The first hour may be in the middle of its day.
+    const standingCharge = this.tariffs.standingCharges(days[0]?.fromS ?? first, last);
     let place = 0;
     for await (const { day, balances } of this.#balancesOf(days, reading, nowS, signal)) {
       const perSecond = standingCharge(day.fromS) / (day.toS - day.fromS);

@@ -203,6 +203,8 @@ class Judge {
           : `must be one of: ${numeric.join(', ')}`,
       );
     const { [argument]: set, ...others } = declared;
+    if (Object.hasOwn((given['arguments'] as Values | null | undefined) ?? {}, argument))
+      return this.refuse(`${field}.arguments.${argument}`, 'must be left out: the strategy sets it');
     const values = this.#arguments({ ...command, arguments: others }, given['arguments'] ?? {}, field);
     if (!values) return undefined;
     const stored = { device: given['device'], command: given['command'], argument, arguments: values };

@@ -24,6 +24,10 @@ const NEXT_STEPS = 6;
 const nameOf = ({ device_name: device, output }: Plan): string =>
   output === undefined ? device : `${device} ${output}`;
 
+/** Its steps are those of a battery, so what the battery did can be laid over them. */
+export const isOfBattery = ({ steps }: Plan): boolean =>
+  steps.some(({ action }) => action === 'CHARGE' || action === 'DISCHARGE' || action === 'HOLD');
+
 export const planTitle = (plan: Plan): string => say.forecast.planOf(plan.rule_slug, nameOf(plan));
 
 export function Plans({ plans, days, timezone }: EnergyForecastOnWire) {
@@ -57,11 +61,26 @@ export function Plans({ plans, days, timezone }: EnergyForecastOnWire) {
               const x = placeOf(from);
               return <rect key={from} class={action} {...{ x, y, height }} width={placeOf(to) - x} />;
             })}
+            {isOfBattery(plan) && <path class="measured" d={measuredPath(days, placeOf)} />}
           </svg>
         </div>
       ))}
     </>
   );
+}
+
+/** What the battery really did, as steps around the middle, up while it was charged; a gap where nothing is known. */
+function measuredPath(days: EnergyForecastOnWire['days'], placeOf: (at: string) => number): string {
+  const hours = days.flatMap((day) => day.hours);
+  const most = Math.max(1, ...hours.map(({ measured_battery_wh: gave }) => Math.abs(gave ?? 0)));
+  return hours
+    .flatMap(({ from, to, measured_battery_wh: gave }, index) => {
+      if (gave === null) return [];
+      const isFirst = (hours[index - 1]?.measured_battery_wh ?? null) === null;
+      const y = HEIGHT / 2 + (gave / most) * (HEIGHT / 2 - 1);
+      return [`${isFirst ? 'M' : 'L'}${placeOf(from).toFixed(1)} ${y.toFixed(1)}H${placeOf(to).toFixed(1)}`];
+    })
+    .join('');
 }
 
 /** Plan of an hour, as a cell of the table. */

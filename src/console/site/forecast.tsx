@@ -6,13 +6,13 @@ import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { Card, PictureTable, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs } from '../zone.ts';
 import { currencySymbol, energyText } from './energy.ts';
-import { plannedIn, Plans, planTitle } from './forecast-plan.tsx';
+import { isOfBattery, plannedIn, Plans, planTitle } from './forecast-plan.tsx';
 import { say } from '../words/later.ts';
 
 type Forecast = EnergyForecastOnWire;
 type Day = Forecast['days'][number];
 type Hour = Day['hours'][number];
-type Amount = 'pv_wh' | 'load_wh' | 'measured_pv_wh' | 'measured_load_wh';
+type Amount = 'pv_wh' | 'load_wh' | 'measured_pv_wh' | 'measured_load_wh' | 'measured_battery_wh';
 
 const REFRESH_MS = 300_000;
 const WIDTH = 720;
@@ -49,7 +49,11 @@ export function ForecastCard() {
           <span>{say.site.today}</span>
           <span>{say.forecast.tomorrow}</span>
         </figcaption>
-        <Legend hours={hours} hasPlans={answer.plans.length > 0} />
+        <Legend
+          hours={hours}
+          hasPlans={answer.plans.length > 0}
+          isMeasured={answer.plans.some(isOfBattery) && isKnown(hours, 'measured_battery_wh')}
+        />
         <ForecastTable hours={hours} forecast={answer} />
       </figure>
     </Card>
@@ -168,7 +172,15 @@ function Prices({ hours }: { hours: readonly Hour[] }) {
   );
 }
 
-function Legend({ hours, hasPlans }: { hours: readonly Hour[]; hasPlans: boolean }) {
+function Legend({
+  hours,
+  hasPlans,
+  isMeasured,
+}: {
+  hours: readonly Hour[];
+  hasPlans: boolean;
+  isMeasured: boolean;
+}) {
   const entries = [
     { role: 'pv', text: say.site.role.pv, names: ['pv_wh', 'measured_pv_wh'] },
     { role: 'load', text: say.site.consumption, names: ['load_wh', 'measured_load_wh'] },
@@ -186,6 +198,7 @@ function Legend({ hours, hasPlans }: { hours: readonly Hour[]; hasPlans: boolean
         ))}
       <li>{say.forecast.howDrawn}</li>
       {hasPlans && <li>{say.forecast.howPlanned}</li>}
+      {isMeasured && <li>{say.forecast.planMeasured}</li>}
     </ul>
   );
 }
@@ -197,6 +210,7 @@ function ForecastTable({ hours, forecast }: { hours: readonly Hour[]; forecast: 
     { name: 'measured_pv_wh', text: say.forecast.sunMeasured },
     { name: 'load_wh', text: say.forecast.loadExpected },
     { name: 'measured_load_wh', text: say.forecast.loadMeasured },
+    { name: 'measured_battery_wh', text: say.forecast.batteryMeasured },
     { name: 'import_price', text: say.forecast.importPrice },
   ] as const;
   const shown = columns.filter(({ name }) => isKnown(hours, name));

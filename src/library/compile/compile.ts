@@ -46,6 +46,8 @@ interface ArchiveParts {
   kind: Transport;
   /** Decoder in runtime/ for the telegrams of a meter. */
   decoder: string | undefined;
+  /** Some answer is a CSV file. */
+  hasCsv: boolean;
 }
 
 const TRANSPORTS = ['modbus', 'http', 'mqtt', 'telegrams', 'udp', 'clock'] as const;
@@ -117,6 +119,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
         plan,
         kind: kindOf(template),
         decoder: template.telegrams?.format,
+        hasCsv: [...parts.requests.values()].some((request) => 'csv' in request && request.csv !== undefined),
       },
       books,
     ),
@@ -126,7 +129,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
 
 /** The files, the same for the same input, and their digest. */
 function archiveOf(
-  { id, parameters, manifest, plan, kind, decoder }: ArchiveParts,
+  { id, parameters, manifest, plan, kind, decoder, hasCsv }: ArchiveParts,
   { runtime }: LibraryBooks,
 ): Omit<CompiledTemplate, 'parameters'> {
   const main =
@@ -138,6 +141,7 @@ function archiveOf(
     'template',
     ...SCRIPTS[kind],
     ...(plan.has_schedules === true ? ['json-transport', 'schedule'] : []),
+    ...(hasCsv ? ['csv'] : []),
     ...(decoder === undefined ? [] : [decoder]),
   ];
   const scripts: Record<string, string> = { 'lua/main.lua': main };
@@ -241,9 +245,13 @@ function checkCommands({ problems }: PlanParts, commands: ReadonlyMap<string, Te
 /** A tariff and `setting` name settings of the connection; `now` names a schedule. */
 function checkSettings(name: string, value: TemplateValue, { template, values, problems }: PlanParts): void {
   const declared = { ...template.http?.settings, ...template.clock?.settings };
-  const tariff = 'schedule' in value ? Object.values(value.schedule.tariff ?? {}) : [];
+  const schedule = 'schedule' in value ? value.schedule : undefined;
+  const ofSchedule = [
+    ...Object.values(schedule?.tariff ?? {}),
+    ...(schedule?.factor === undefined ? [] : [schedule.factor]),
+  ];
   const setting = 'setting' in value && value.setting !== undefined ? [value.setting] : [];
-  for (const wanted of [...tariff, ...setting])
+  for (const wanted of [...ofSchedule, ...setting])
     if (!Object.hasOwn(declared, wanted))
       problems.push({ path: ['values', name], message: `there is no setting ${wanted}` });
   const now = 'now' in value ? values.get(value.now ?? '') : undefined;

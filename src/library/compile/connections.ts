@@ -48,6 +48,8 @@ const settings = v.record(
   shape({
     name: text,
     description: v.optional(text),
+    /** Otherwise that of the default. */
+    type: v.optional(v.picklist(['float', 'integer', 'string', 'boolean'])),
     default: v.optional(scalar),
     sensitive: v.optional(v.boolean()),
   }),

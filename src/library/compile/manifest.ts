@@ -197,16 +197,20 @@ function httpParameters(http: NonNullable<Template['http']>): Section {
   };
 }
 
+const typeOfSetting = (preset: string | number | boolean | undefined): string => {
+  if (typeof preset === 'number') return Number.isInteger(preset) ? 'integer' : 'float';
+  return typeof preset === 'boolean' ? 'boolean' : 'string';
+};
+
 function settingsParameters(declared: NonNullable<Template['clock']>['settings']): Section {
   const settings = Object.entries(declared).map(([name, setting]) => {
     const { name: display_name, description, default: preset, sensitive } = setting;
-    const type = typeof preset === 'number' ? 'float' : typeof preset === 'boolean' ? 'boolean' : 'string';
     return [
       name,
       {
         display_name,
         ...(description === undefined ? {} : { description }),
-        type: typeof preset === 'number' && Number.isInteger(preset) ? 'integer' : type,
+        type: setting.type ?? typeOfSetting(preset),
         ...(preset === undefined ? { required: true } : { default: preset }),
         ...(sensitive === true ? { sensitive } : {}),
       },

@@ -204,7 +204,7 @@ function answerRules(
     if ('schedule' in value)
       schedules.push({ name, request, ...scheduleRule(value, (message) => fault(message, 'schedule')) });
     else if ('from' in value) {
-      const path = value.path === '.' ? [] : pathOf(value.path);
+      const path = pathOf(value.path);
       if (!path) fault('must be a path such as emeters[0].power', 'path');
       rules.push({ name, request, path, ...conversionOf(name, value, '', book) });
     } else fault('needs from and path: the request, and the place in its answer');
@@ -234,6 +234,8 @@ function scheduleRule({ schedule }: ScheduleValue, fault: (message: string) => v
     tariff,
     ...scaleOf(schedule.scale),
     most_s: schedule.step_min * 60,
+    is_local: schedule.timezone === 'site' ? true : undefined,
+    factor: schedule.factor,
     shift_s: schedule.shift_min === undefined ? undefined : schedule.shift_min * 60,
     gaps: schedule.gaps,
   };
@@ -245,19 +247,25 @@ function requestRule(request: NonNullable<Template['requests']>[string] | undefi
   if ('topic' in request)
     return { topic: request.topic, plain: request.plain === true ? true : undefined, optional };
   if ('send' in request) return { send: request.send, answer: request.answer, optional };
-  if ('get' in request) return { method: 'GET', path: request.get, headers: request.headers, optional };
+  const { headers, csv } = request;
+  if ('get' in request) return { method: 'GET', path: request.get, headers, csv, optional };
   return {
     method: 'POST',
     path: request.post,
     body: request.body,
     content_type: request.content_type,
-    headers: request.headers,
+    headers,
+    csv,
     optional,
   };
 }
 
-/** The parts of a JSON path: names, positions as numbers, and `[type=eim]` for the member of a list that has it. */
+/**
+ * The parts of a JSON path: names, positions as numbers, and `[type=eim]` for the member of a list that has it; none for
+ * `.`, the whole answer.
+ */
 export function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
+  if (text === '.') return [];
   const parts: (string | number | { key: string; equals: string })[] = [];
   const part =
     /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)|\[(\w+)=([^\]]+)\]/y;

@@ -129,6 +129,10 @@ const scheduleValue = shape({
     /** Names of settings: the value, and the other value that holds at the `at` times, such as `mon-fri 22:00-06:00`. */
     tariff: v.optional(shape({ value: name, other: v.optional(name), at: v.optional(name) })),
     scale: conversion.scale,
+    /** Name of a setting that values are multiplied by. */
+    factor: v.optional(name),
+    /** Times without a zone are UTC, or those of the site. */
+    timezone: v.optional(v.picklist(['utc', 'site']), 'utc'),
     /** How long one value lasts at most, where the answer gives no `end`. */
     step_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(15), v.maxValue(1_440)), 60),
     /** Added to the times, for services that give the end of an interval. */
@@ -253,9 +257,31 @@ const command = shape({
   repeat_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
 });
 
+/** The answer is a CSV file in place of JSON. Its rows are a list, with cells by column of the header and by position. */
+const csv = shape({
+  /** `tab`, a character, or both by `{name}` of a setting. */
+  separator: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^(tab|[^"\w\s]|\{[a-z][a-z0-9_]*\})$/,
+        'must be tab, a character such as ; or a setting as {name}',
+      ),
+    ),
+    ',',
+  ),
+  decimal: v.optional(
+    v.pipe(v.string(), v.regex(/^([.,]|\{[a-z][a-z0-9_]*\})$/, 'must be . or , or a setting as {name}')),
+    '.',
+  ),
+  /** Line of the header, counted from 1; 0 for a file without one. */
+  header: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 1),
+});
+
 const request = oneOf(
   shape({
     get: text,
+    csv: v.optional(csv),
     headers: v.optional(v.record(v.string(), v.string())),
     every_s: common.every_s,
     when: v.optional(condition),
@@ -265,6 +291,7 @@ const request = oneOf(
     post: text,
     body: v.optional(v.string()),
     content_type: v.optional(text),
+    csv: v.optional(csv),
     headers: v.optional(v.record(v.string(), v.string())),
     every_s: common.every_s,
     when: v.optional(condition),

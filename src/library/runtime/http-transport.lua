@@ -1,5 +1,5 @@
 -- Asks an HTTP interface for template.lua. A request of the plan is {method, path, body}; {name} in paths and bodies is
--- replaced by a setting of the connection or an argument of the command.
+-- replaced by a setting of the connection or an argument of the command. The path `.` is the address itself.
 
 local shared = require('json-transport')
 local filled, json_text = shared.filled, shared.json_text
@@ -41,7 +41,7 @@ local function with_moments(plan, settings)
 end
 
 local function ask(client, plan, request, args, settings)
-  local path = filled(request.path, args, settings, escaped)
+  local path = request.path == '.' and '' or filled(request.path, args, settings, escaped)
   local body = filled(request.body, args, settings, json_text)
   local asked = http.request(request.method, client.base .. path, body)
   if body then asked:set_header('Content-Type', request.content_type or 'application/json') end
@@ -61,19 +61,33 @@ local function ask(client, plan, request, args, settings)
   return answer.body
 end
 
+-- An answer as template.lua takes it; nil and why it is none.
+local function answer_of(request, body, settings)
+  if request.csv then
+    local rule = { header = request.csv.header }
+    for _, name in ipairs({ 'separator', 'decimal' }) do
+      rule[name] = filled(request.csv[name], {}, settings, tostring)
+    end
+    if rule.separator == '' then return nil, 'the separator of the CSV file is empty' end
+    local rows, err = require('csv').rows(body, rule)
+    return rows and { content = rows, is_csv = true }, err
+  end
+  local is_json, content = pcall(json.decode, body)
+  if is_json then return { content = content } end
+  return nil, 'the answer is no JSON'
+end
+
 function transport.read(client, plan, group, settings)
   local answers, answered, last = {}, 0, nil
   local named = with_moments(plan, settings)
   for index, request in ipairs(group.requests) do
     local body, err = ask(client, plan, request, {}, named)
-    if body then
-      local is_json, content = pcall(json.decode, body)
-      if is_json then
-        answers[index] = { content = content, named = named }
-        answered = answered + 1
-      else
-        last = 'the answer is no JSON'
-      end
+    local answer
+    if body then answer, err = answer_of(request, body, named) end
+    if answer then
+      answer.named = named
+      answers[index] = answer
+      answered = answered + 1
     else
       last = err
     end
@@ -83,7 +97,9 @@ function transport.read(client, plan, group, settings)
 end
 
 function transport.raw(answer, rule)
-  return shared.raw(answer.content, rule, answer.named)
+  local value = shared.raw(answer.content, rule, answer.named)
+  if answer.is_csv and type(value) == 'string' then return answer.content.number(value) or value end
+  return value
 end
 
 function transport.content(answer) return answer.content end

@@ -175,7 +175,12 @@ local function evaluate(group, answers, transport, plan, settings)
   for _, rule in ipairs(group.schedules or {}) do
     local answer = rule.request and answers[rule.request]
     if rule.request and not answer then missing = missing or not group.requests[rule.request].optional end
-    seen[rule.name] = plan.schedules.of(rule, answer and transport.content(answer), settings, os.time())
+    local course, faults =
+      plan.schedules.of(rule, answer and transport.content(answer), settings, os.time())
+    seen[rule.name] = course
+    missing = missing or faults and not course
+    if faults and faults ~= rule.logged then enapter.log(('%s: %s'):format(rule.name, faults), 'warning') end
+    rule.logged = faults
   end
   for _, rule in ipairs(group.derived) do
     local value = derive(seen, rule, plan, settings)

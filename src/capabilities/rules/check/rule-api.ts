@@ -11,7 +11,7 @@ const BOTH = {
   '': `RULE_ID TIMEZONE _G _VERSION assert collectgarbage coroutine debug enapter error getmetatable http inspect
     ipairs json load math next os package pairs pcall print rawequal rawget rawlen rawset require runtime_version select
     setmetatable storage string sun system table time tonumber tostring type utf8 xpcall`,
-  enapter: 'device/1-1 devices/0-0 log/1-2',
+  enapter: 'device/1-1 devices/0-0 log/1-3',
   storage: 'namespaced shared',
   'storage.namespaced': 'read/1-1 write/2-2 remove/1-1',
   'storage.shared': 'read/1-1 write/2-2 remove/1-1',

@@ -3,7 +3,7 @@
  * devices, attributes, properties and commands of the site (docs/interface/lua-rules.md#check). It warns only where a name
  * stands for one thing in the whole script, so that it is right rather than complete.
  */
-import { nearNameHint } from '../../../lib/text.ts';
+import { nearName, nearNameHint } from '../../../lib/text.ts';
 import type { RuleScript } from '../model.ts';
 import { type Definitions, definitionsOf } from './definitions.ts';
 import { type Member, type Members, RULE_API, type RuleApi } from './rule-api.ts';
@@ -232,12 +232,30 @@ class ScriptCheck {
     if (member) {
       this.#chain(at, true);
       if (member.takes) this.#checkCount(at, name, member);
-    } else if (isUsed && this.#other.libraries.get('')?.has(name))
-      this.#warnOfRuntime(at, this.#isDot(at + 1) ? `${name}.${this.#name(at + 2)}` : name);
+    } else if (isUsed && this.#other.libraries.get('')?.has(name)) this.#useOfOther(at);
     else if (isUsed && !this.#own.isOpen && !this.#is(at - 1, 'goto')) {
       const known = [...(this.#api.libraries.get('')?.keys() ?? []), ...names.keys()];
-      this.#warn(at, `Nothing is called "${name}"${nearNameHint(name, known) || '.'}`);
+      this.#warnOfMissing(at, 'Nothing is called', known, this.#other.libraries.get(''));
     }
+  }
+
+  /** A function or a library of the other runtime; a member that the library does not have either is named, too. */
+  #useOfOther(at: number): void {
+    const name = this.#name(at);
+    const members = this.#isDot(at + 1) ? this.#other.libraries.get(name) : undefined;
+    const member = this.#name(at + 2);
+    if (members) this.#seen.add(at + 1);
+    if (members?.has(member)) return this.#warnOfRuntime(at, `${name}.${member}`);
+    this.#warnOfRuntime(at, name);
+    if (members) this.#warnOfMissing(at + 2, `${name} has no`, [...members.keys()]);
+  }
+
+  /** With the name that was meant, which may be of the other runtime. */
+  #warnOfMissing(at: number, sentence: string, known: readonly string[], others?: Members, owner = ''): void {
+    const name = this.#name(at);
+    const near = nearName(name, [...known, ...(others?.keys() ?? [])]);
+    this.#warn(at, `${sentence} "${name}"${near === undefined ? '.' : `, did you mean "${near}"?`}`);
+    if (near !== undefined && !known.includes(near)) this.#warnOfRuntime(at, `${owner}${near}`);
   }
 
   /** Follows members from a name on; with `judges` it warns. */
@@ -289,9 +307,11 @@ class ScriptCheck {
     const full = value.kind === 'device' ? name : `${owner}.${name}`;
     const member = members.get(name);
     if (!member) {
-      if (this.#membersOf(this.#other, value)?.has(name)) this.#warnOfRuntime(at, full);
+      const others = this.#membersOf(this.#other, value);
+      const before = full.slice(0, -name.length);
+      if (others?.has(name)) this.#warnOfRuntime(at, full);
       else if (!this.#own.members.has(name))
-        this.#warn(at, `${owner} has no "${name}"${nearNameHint(name, [...members.keys()]) || '.'}`);
+        this.#warnOfMissing(at, `${owner} has no`, [...members.keys()], others, before);
       return;
     }
     this.#checkCount(at, full, member);
@@ -361,8 +381,10 @@ class ScriptCheck {
         this.#checkName(call.given[0], NAMED[name], this.#site?.devices());
     } else if (others.has(name)) this.#warnOfRuntime(at + 1, isTelemetry ? `telemetry.${name}` : name);
     else {
-      const hint = nearNameHint(name, isTelemetry ? [...members.keys()] : DEVICE_CALLS);
-      if (hint) this.#warn(at + 1, `${isTelemetry ? 'telemetry' : 'device'} has no "${name}"${hint}`);
+      const known = isTelemetry ? [...members.keys()] : DEVICE_CALLS.filter((call) => members.has(call));
+      if (nearName(name, isTelemetry ? [...known, ...others.keys()] : DEVICE_CALLS) === undefined) return;
+      const owner = isTelemetry ? 'telemetry' : 'device';
+      this.#warnOfMissing(at + 1, `${owner} has no`, known, others, isTelemetry ? 'telemetry.' : '');
     }
   }
 }

@@ -17,6 +17,8 @@ export const forecast: typeof enLater.forecast = {
   planOf: (rule, device) => `${device}, geplant von ${rule}`,
   planActions: { CHARGE: 'laden', DISCHARGE: 'entladen', HOLD: 'halten', ON: 'ein', OFF: 'aus' },
   howPlanned: 'Plan: Laden über der Mitte, Entladen darunter, dünn für Halten oder Aus.',
+  planMeasured: 'Linie: was die Batterie wirklich tat, nach oben für Laden.',
+  batteryMeasured: 'Batterie gemessen',
   sunExpected: 'Sonne erwartet',
   sunMeasured: 'Sonne gemessen',
   loadExpected: 'Verbrauch erwartet',

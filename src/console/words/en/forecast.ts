@@ -16,6 +16,8 @@ export const forecast = {
   planOf: (rule: string, device: string) => `${device}, planned by ${rule}`,
   planActions: { CHARGE: 'charge', DISCHARGE: 'discharge', HOLD: 'hold', ON: 'on', OFF: 'off' },
   howPlanned: 'Plan: charging above the middle, discharging below it, thin for hold or off.',
+  planMeasured: 'Line: what the battery really did, up for charging.',
+  batteryMeasured: 'Battery measured',
   sunExpected: 'Sun expected',
   sunMeasured: 'Sun measured',
   loadExpected: 'Consumption expected',

@@ -172,6 +172,79 @@ enapter.devices()[1].telemetry.on_update('x', print)`;
     assert.deepEqual(runtimeFound(code, 'V3'), []);
   });
 
+  for (const [title, code, wanted] of [
+    [
+      'a misspelt function of a library that only V3 has',
+      `scheduler.ad(1000, print)`,
+      [
+        '1 scheduler is of runtime V3; this rule has runtime V1.',
+        '1 scheduler has no "ad", did you mean "add"?',
+      ],
+    ],
+    [
+      'a misspelt library that only V3 has',
+      `schedular.add(1000, print)`,
+      [
+        '1 Nothing is called "schedular", did you mean "scheduler"?',
+        '1 scheduler is of runtime V3; this rule has runtime V1.',
+      ],
+    ],
+    [
+      'a misspelt function that only V3 has',
+      `notfiy('x')\nstorage.wriet('a', 1)`,
+      [
+        '1 Nothing is called "notfiy", did you mean "notify"?',
+        '1 notify is of runtime V3; this rule has runtime V1.',
+        '2 storage has no "wriet", did you mean "write"?',
+        '2 storage.write is of runtime V3; this rule has runtime V1.',
+      ],
+    ],
+    [
+      'misspelt functions of devices that only V3 has',
+      `local d = enapter.device('battery')\nd.on_online_change(print)\nd.telemetry.on_updat('soc', print)`,
+      [
+        '2 device has no "on_online_change", did you mean "on_online_changed"?',
+        '2 on_online_changed is of runtime V3; this rule has runtime V1.',
+        '3 telemetry has no "on_updat", did you mean "on_update"?',
+        '3 telemetry.on_update is of runtime V3; this rule has runtime V1.',
+      ],
+    ],
+    [
+      'misspelt functions of V3 of a device that is handed in',
+      `local function on(d) d.on_online_change(print) d.telemetry.on_updat('soc', print) end`,
+      [
+        '1 device has no "on_online_change", did you mean "on_online_changed"?',
+        '1 on_online_changed is of runtime V3; this rule has runtime V1.',
+        '1 telemetry has no "on_updat", did you mean "on_update"?',
+        '1 telemetry.on_update is of runtime V3; this rule has runtime V1.',
+      ],
+    ],
+  ] as const)
+    test(`a check of a script finds ${title}, in a script of V1`, () =>
+      assert.deepEqual(found(code, 'V1'), wanted));
+
+  for (const [title, code, wanted] of [
+    [
+      'suggests no name of the site that is much longer',
+      `enapter.device('meter')`,
+      ['1 The site has no device "meter".'],
+    ],
+    [
+      'suggests no short name with two other letters',
+      `enapter.device('battery').telemetry.now('sun')`,
+      ['1 Device "battery" has no attribute "sun".'],
+    ],
+    [
+      'suggests a name that differs in the case of letters',
+      `enapter.device('Battery').telemetry.now('SOC')\nenapter.device('battery').telemetry.now('SOC')`,
+      [
+        '1 The site has no device "Battery", did you mean "battery"?',
+        '2 Device "battery" has no attribute "SOC", did you mean "soc"?',
+      ],
+    ],
+  ] as const)
+    test(`a check of a script ${title}`, () => assert.deepEqual(found(code), wanted));
+
   test('a check of a script finds the store of V1 in a script of V3', () => {
     assert.deepEqual(runtimeFound(`storage.public.write('a', 1)`, 'V3'), ['1 storage.public']);
     assert.deepEqual(found(`storage.public.write('a', 1)\nstorage.shared.read('a')`, 'V1'), []);
