@@ -117,6 +117,25 @@ describe('the thread of the store', () => {
     assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
   });
 
+  test('a journal whose segments are all gone is reported once samples were sealed, whatever else is gone with them', async (t) => {
+    const { devices, send, telemetry, folder, lines, restart } = await startTelemetry(t);
+    const device = devices.add('meter', MANIFEST);
+    const losses = (): unknown[] =>
+      lines.filter(({ message }) => message.startsWith('part of the telemetry journal is damaged'));
+    await send(device, { timestamp: NOW_S, count: 0 });
+    await telemetry.seal();
+    await restart();
+    await send(device, { timestamp: NOW_S + 1, count: 1 });
+    await telemetry.stop();
+    assert.deepEqual(losses(), []);
+    rmSync(join(folder, 'journal'), { recursive: true });
+    await restart();
+    assert.equal(losses().length, 1);
+    await send(device, { timestamp: NOW_S + 2, count: 2 });
+    await restart();
+    assert.equal(losses().length, 1);
+  });
+
   test('the thread of the store ends at once in the middle of its maintenance, which goes on after the next start', async (t) => {
     const { devices, telemetry, query, restart, folder, clock } = await startTelemetry(t);
     devices.add('meter', MANIFEST);

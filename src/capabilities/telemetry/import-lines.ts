@@ -19,6 +19,8 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
 export interface CsvLine {
   fields: string[];
   number: number;
+  /** Characters of the line. */
+  length: number;
   /** When the separator is no comma, a comma in a number may separate its decimals. */
   hasDecimalCommas: boolean;
 }
@@ -38,7 +40,7 @@ export async function* csvLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
     const fields = fieldsOf(text, number, separator);
     // A spreadsheet ends with rows of nothing.
     if (number > 1 && fields.every((field) => field === '')) continue;
-    yield { fields, number, hasDecimalCommas: separator !== ',' };
+    yield { fields, number, length: text.length, hasDecimalCommas: separator !== ',' };
   }
 }
 

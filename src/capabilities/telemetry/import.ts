@@ -6,7 +6,7 @@
 import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
-import type { Journal } from '#telemetry-store';
+import type { Journal, ThreadedHistory } from '#telemetry-store';
 import { JsonExcess, parseExactJson } from '../../lib/json.ts';
 import type { TelemetryType } from '../../protocol/telemetry.ts';
 import type { Device, Devices } from '../devices/index.ts';
@@ -22,10 +22,17 @@ export interface ImportReport {
   rejected: number;
 }
 
-/** Bytes given to the journal at once: as many as it commits without waiting for more (decision 0020). */
-const BYTES_PER_REQUEST = LIMITS.commits.largeBytes;
-/** Measured: values between two turns of the event loop, which take less than 2 ms; devices and requests have theirs in between. */
+/**
+ * Bytes given to the journal at once: enough for it to commit them without a window, and few enough for a message of a
+ * device that waits for the commit before its own.
+ */
+const BYTES_PER_REQUEST = LIMITS.commits.busyBytes * 4;
+/**
+ * Measured: values and characters between two turns of the event loop, which take less than 2 ms; devices and requests have
+ * theirs in between.
+ */
 const VALUES_PER_TURN = 1_024;
+const CHARACTERS_PER_TURN = 32_768;
 
 interface Column {
   device: Device;
@@ -37,13 +44,19 @@ interface Column {
 /** Resolves when everything is on disk. @throws GatewayError invalid_body, device_not_found, unavailable; what the disk refuses */
 export async function importCsv(
   chunks: AsyncIterable<Uint8Array>,
-  parts: { devices: Devices; plans: IngestPlans; ingest: Ingest; journal: Journal },
+  parts: {
+    devices: Devices;
+    plans: IngestPlans;
+    ingest: Ingest;
+    journal: Journal;
+    history: Pick<ThreadedHistory, 'caughtUp'>;
+  },
 ): Promise<ImportReport> {
-  const { ingest, journal } = parts;
+  const { ingest, journal, history } = parts;
   const report: ImportReport = { rows: 0, values: 0, rejected: 0 };
   let columns: Column[] | undefined;
   let pendingBytes = 0;
-  let turnValues = 0;
+  let turnWork = 0;
   let stored: Promise<void> = Promise.resolve();
   for await (const line of csvLines(chunks)) {
     if (columns === undefined) {
@@ -64,14 +77,16 @@ export async function importCsv(
       pendingBytes += sizeBytes ?? 0;
     }
     report.rows++;
-    turnValues += columns.length;
-    if (turnValues < VALUES_PER_TURN) continue;
-    turnValues = 0;
+    turnWork += columns.length / VALUES_PER_TURN + line.length / CHARACTERS_PER_TURN;
+    if (turnWork < 1) continue;
+    turnWork = 0;
     await nextTurn();
     if (pendingBytes < BYTES_PER_REQUEST) continue;
-    // One group is on its way while the next one is read.
+    // One group is on its way while the next one is read. Were it awaited, it would open a window that devices wait for.
     await stored;
-    stored = journal.commits.requestOrFail(pendingBytes);
+    // Acknowledgements of devices wait for a store that is far behind, so only this import may be behind.
+    await history.caughtUp();
+    stored = journal.commits.requestOrFail(pendingBytes, false);
     // Its failure shows where it is awaited, before the next request.
     stored.catch(() => undefined);
     pendingBytes = 0;

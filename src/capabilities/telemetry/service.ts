@@ -257,7 +257,7 @@ export class Telemetry {
    */
   async importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport> {
     try {
-      return await importCsv(chunks, { devices: this.#options.devices, ...this.#intake.writable });
+      return await importCsv(chunks, { ...this.#options, ...this.#intake.writable });
     } finally {
       this.events.emit('history_imported', {});
     }

@@ -110,11 +110,11 @@ export class CommitGroup {
    * As `request`, for a caller that wants an error instead of waiting until the disk works again: rejects. The data stays
    * buffered, and may be stored nevertheless.
    */
-  async requestOrFail(bytes: number): Promise<void> {
+  async requestOrFail(bytes: number, isAwaited = true): Promise<void> {
     const { promise: failed, reject } = Promise.withResolvers<never>();
     this.#failFast.add(reject);
     try {
-      await Promise.race([this.request(bytes), failed]);
+      await Promise.race([this.request(bytes, isAwaited), failed]);
     } finally {
       this.#failFast.delete(reject);
     }
@@ -218,7 +218,7 @@ export class CommitGroup {
     if (covered.length === 0) return;
     this.#waiting = [];
     this.#open = undefined;
-    this.#budget.spend();
+    this.#budget.spend(covered.some((batch) => this.#isBusy(batch)));
     try {
       await this.#options.commit();
     } catch (error) {
@@ -311,9 +311,10 @@ class SyncBudget {
     return this.#quickSyncs >= 1;
   }
 
-  spend(): void {
+  /** A busy batch waited for no window: an import leaves devices their short ones. */
+  spend(wasBusy: boolean): void {
     // After a long window no short one is spent: the part of one that was won back stays.
-    if (this.#shortWindows >= 1) this.#shortWindows--;
+    if (this.#shortWindows >= 1 && !wasBusy) this.#shortWindows--;
     this.#fill();
     // A little debt, because other syncs count even when the budget is empty.
     this.#quickSyncs = Math.max(-this.#limits.shortWindows, this.#quickSyncs - 1);

@@ -303,7 +303,9 @@ export class Engine {
     const sealed = this.#store.number('journal_sequence');
     this.#keySequence = neededFrom;
     let previous: number | undefined;
+    let isReported = false;
     const onDamage = (damage: JournalDamage): void => {
+      isReported = true;
       const { sequence = sealed + 1, recordCount = 1 } = damage;
       if (sequence + recordCount > sealed + 1) this.#lost.begins(damage);
     };
@@ -313,8 +315,16 @@ export class Engine {
       if (sequence > sealed) this.#room.added(payload);
       this.#read(sequence, payload, sequence > sealed ? this.#state.head : NO_SINK, true);
     }
+    if (!isReported && previous === undefined && sealed > 0 && this.#isJournalGone())
+      this.#lost.begins({ segment: 'all', sequence: sealed + 1, recordCount: undefined, bytes: 0 });
     this.#lost.ends(undefined);
     this.#lastSequence = Math.max(sealed, previous ?? 0);
+  }
+
+  /** A sealing leaves the segment with its last record, so a journal without any record was removed. A backup's may be older. */
+  #isJournalGone(): boolean {
+    for (const _record of this.#options.readJournal(0, () => undefined)) return false;
+    return true;
   }
 
   #read(sequence: number, record: Uint8Array, sink: BatchSink, isOfEarlierRun = false): void {

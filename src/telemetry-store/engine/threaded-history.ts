@@ -118,6 +118,11 @@ export class ThreadedHistory {
     return wait;
   }
 
+  /** Resolves when the store has taken in every record that it was given: bulk data waits for it before it sends more. */
+  async caughtUp(): Promise<void> {
+    while (!this.#backlog.isEmpty && !this.#isStopping) await this.#backlog.emptied();
+  }
+
   /**
    * The answer in pieces; ends early, with the signal's reason, when aborted.
    * @throws GatewayError unavailable, when too many queries wait or the store is down
@@ -162,6 +167,7 @@ export class ThreadedHistory {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#backlog.release();
     this.#leave?.();
     this.#restartTimer?.cancel();
     this.#provenTimer?.cancel();
@@ -285,6 +291,7 @@ class Backlog {
   #records: { sequence: number; record: Uint8Array }[] = [];
   #sizeBytes = 0;
   #room: PromiseWithResolvers<void> | undefined;
+  #empty: PromiseWithResolvers<void> | undefined;
 
   constructor(sizeMaxBytes: () => number) {
     this.#sizeMaxBytes = sizeMaxBytes;
@@ -296,6 +303,21 @@ class Backlog {
 
   get sizeBytes(): number {
     return this.#sizeBytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#records.length === 0;
+  }
+
+  /** Resolves the next time that nothing is waiting. */
+  emptied(): Promise<void> {
+    return (this.#empty ??= Promise.withResolvers<void>()).promise;
+  }
+
+  /** Lets go who waits until nothing is waiting. */
+  release(): void {
+    this.#empty?.resolve();
+    this.#empty = undefined;
   }
 
   /** A promise asks to wait until the store has caught up. */
@@ -312,6 +334,7 @@ class Backlog {
     const confirmed = done < 0 ? this.#records : this.#records.slice(0, done);
     for (const { record } of confirmed) this.#sizeBytes -= record.length;
     this.#records = done < 0 ? [] : this.#records.slice(done);
+    if (this.isEmpty) this.release();
     if (this.#sizeBytes > this.#sizeMaxBytes() / 2) return;
     this.#room?.resolve();
     this.#room = undefined;

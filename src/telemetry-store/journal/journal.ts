@@ -54,16 +54,18 @@ export class Journal {
     return new Journal(options, segments);
   }
 
-  async #commit({ encode, synced }: JournalOptions): Promise<void> {
-    for (;;) {
-      // A record that could not be written stays here and is tried again before anything newer.
-      this.#pending ??= encode();
-      if (!this.#pending) return;
-      const sequence = await this.segments.append(this.#pending);
-      const written = this.#pending;
-      this.#pending = undefined;
-      await synced(sequence, written);
-    }
+  /** What is buffered meanwhile belongs to the next commit: the callers of this one wait for no more than their own data. */
+  async #commit(options: JournalOptions): Promise<void> {
+    // A record that could not be written stays here and is tried again before anything newer.
+    if (this.#pending) await this.#append(this.#pending, options);
+    this.#pending = options.encode();
+    if (this.#pending) await this.#append(this.#pending, options);
+  }
+
+  async #append(record: Uint8Array, { synced }: JournalOptions): Promise<void> {
+    const sequence = await this.segments.append(record);
+    this.#pending = undefined;
+    await synced(sequence, record);
   }
 
   async stop(): Promise<void> {

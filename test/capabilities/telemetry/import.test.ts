@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { acknowledged, attribute, manifestOf, startTelemetry, type TestTelemetry } from './support.ts';
+import { until } from '../../support/until.ts';
+import {
+  acknowledged,
+  attribute,
+  manifestOf,
+  startTelemetry,
+  type TestTelemetry,
+  withoutPrototype,
+} from './support.ts';
 
 const NOW_S = Date.UTC(2026, 2, 1, 8) / 1_000;
 const MANIFEST = manifestOf({
@@ -154,6 +163,71 @@ describe('an import', () => {
     assert.deepEqual(await imported(started, csv), { rows: 2, values: 2, rejected: 2 });
     const back = await started.query({ ...EVERYTHING, from: 1_600_000_000, to: 1_600_000_002 });
     assert.equal(back.split('\n')[1], '1600000000,,5,,,true,,');
+  });
+
+  test('an import of any length leaves messages of devices their way to the disk', async (t) => {
+    const { devices, clock, telemetry } = await startTelemetry(t);
+    const meter = devices.add('meter', MANIFEST);
+    const ROWS_PER_CHUNK = 1_000;
+    const CHUNKS = 200;
+    const SENT_EVERY = 20;
+    const waitedChunks: number[] = [];
+    const live: Promise<void>[] = [];
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('ts,telemetry=voltage device=meter\n');
+      for (let chunk = 0; chunk < CHUNKS; chunk++) {
+        if (chunk % SENT_EVERY === 0) {
+          const body = withoutPrototype({ count: chunk });
+          const sent = Promise.resolve(
+            telemetry.handle({ device: meter, body, receivedAtMs: clock.wallMs() }),
+          );
+          live.push(sent.then(() => void waitedChunks.push(read - chunk)));
+        }
+        read = chunk;
+        const from = NOW_S - (chunk + 1) * ROWS_PER_CHUNK;
+        const rows = Array.from({ length: ROWS_PER_CHUNK }, (_, row) => `${from + row},${Math.sin(row)}\n`);
+        yield Buffer.from(rows.join(''));
+        await clock.advance(1);
+      }
+    }
+    let read = 0;
+    await acknowledged(
+      clock,
+      telemetry.importCsv(chunks()).then(() => undefined),
+    );
+    await Promise.all(live);
+    assert.equal(waitedChunks.length, CHUNKS / SENT_EVERY);
+    // One group that was on its way, and one that came with the message.
+    assert.ok(
+      Math.max(...waitedChunks) <= 60,
+      `chunks read before acknowledgements: ${waitedChunks.join(' ')}`,
+    );
+  });
+
+  test('an import waits for a store that is behind, and messages of devices are acknowledged meanwhile', async (t) => {
+    const entry = join(import.meta.dirname, '../../telemetry-store/silent-thread.ts');
+    const { devices, send, clock, telemetry } = await startTelemetry(t, {
+      entry,
+      limits: { storeBacklogBytes: 600_000 },
+    });
+    const meter = devices.add('meter', MANIFEST);
+    let read = 0;
+    async function* rows(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('ts,telemetry=voltage device=meter\n');
+      for (; read < 200_000; read++) yield Buffer.from(`${NOW_S - read},${Math.sin(read)}\n`);
+    }
+    const ended = assert.rejects(telemetry.importCsv(rows()), { code: 'unavailable' });
+    let before = -1;
+    await until(async () => {
+      const isStill = read > 0 && read === before;
+      before = read;
+      await clock.advance(100);
+      return isStill;
+    });
+    for (let count = 0; count < 3; count++) await send(meter, { count });
+    await telemetry.stop();
+    await ended;
+    assert.ok(read < 100_000, `${read} rows were read`);
   });
 
   test('an import fails, and nothing else, while the disk takes nothing and the buffers are full', async (t) => {

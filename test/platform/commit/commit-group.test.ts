@@ -193,6 +193,20 @@ describe('a commit group', () => {
     assert.equal(commits.length, 60);
   });
 
+  test('a commit group leaves a device its short window beside large data that nobody waits for', async () => {
+    const { clock, group } = createGroup();
+    for (let second = 0; second < 60; second++) {
+      const fromMs = clock.monotonicMs();
+      for (let part = 0; part < 8; part++) {
+        void group.request(limits.busyBytes * 4, false);
+        await clock.advance(100);
+      }
+      const waitedMs = await waited(clock, group);
+      assert.ok(waitedMs <= limits.windowMinMs, `${waitedMs} ms in second ${second}`);
+      await clock.advance(1_000 - (clock.monotonicMs() - fromMs));
+    }
+  });
+
   test('a commit group commits a burst as soon as it pauses', async () => {
     const { clock, group } = createGroup();
     for (let spent = 0; spent < limits.shortWindows; spent++) await waited(clock, group);
