@@ -28,8 +28,6 @@ type RawOperation = Exclude<SerialOperation, { do: 'configure' | 'acquire' | 're
 const PAUSE_MS = 100;
 /** Pause of a device within an answer, in characters at the speed of its line. */
 const PAUSE_CHARACTERS = 16;
-/** Bytes that arrived while this process was busy are read after its timers: one more look finds them. */
-const LOOK_AGAIN_MS = 1;
 
 interface SerialCallsOptions {
   clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
@@ -221,7 +219,7 @@ async function operate(
       const chunks: Buffer[] = [];
       let sizeBytes = 0;
       for (let waitMs = operation.timeoutMs; ; waitMs = silenceMs(turn)) {
-        const chunk = (await turn.next(within(waitMs), over)) ?? (await turn.next(LOOK_AGAIN_MS, over));
+        const chunk = await turn.next(within(waitMs), over);
         if (chunk === undefined) break;
         chunks.push(chunk);
         sizeBytes += chunk.length;

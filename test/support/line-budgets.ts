@@ -35,7 +35,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   'capabilities/telemetry': 2_860,
   'capabilities/updates': 340,
   console: 30_750,
-  'field-module': 10_620,
+  'field-module': 10_630,
   gateway: 2_670,
   lib: 3_540,
   library: 5_100,

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { DurationMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { type Clock, nextTurn, type Timer } from '../../platform/clock/index.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, type ModbusRequest } from './modbus-pdu.ts';
 
@@ -71,7 +71,9 @@ export class ModbusTcpConnection {
   ask(question: Question, transactionId: number): Promise<Outcome> {
     const { unitId, request, timeoutMs, onBytes } = question;
     return new Promise((resolve) => {
-      const timer = this.#clock.setTimer(timeoutMs, () => this.#expire());
+      // What arrived while this process was busy is read after its timers.
+      const expire = (): void => void nextTurn().then(() => this.#waiting?.timer === timer && this.#expire());
+      const timer: Timer = this.#clock.setTimer(timeoutMs, expire);
       const finish = (outcome: Outcome): void => {
         timer.cancel();
         this.#waiting = undefined;

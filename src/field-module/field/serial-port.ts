@@ -187,8 +187,8 @@ export class SerialPort {
 
   close(): void {
     this.#idleTimer?.cancel();
-    this.#closeLine();
-    this.#inbox.end('closed');
+    this.#line?.close();
+    this.#end('closed');
   }
 
   #enqueue<T>(owner: unknown, unitId: number, take: () => Promise<T>): Promise<T> {
@@ -208,18 +208,16 @@ export class SerialPort {
     if (this.isRemote) this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => this.close());
   }
 
-  #closeLine(): void {
-    this.#opening = undefined;
-    this.#line?.close();
-    this.#line = undefined;
-  }
-
   #lose(reason: string): void {
-    this.#opening = undefined;
-    this.#line = undefined;
     this.#lastFailure = reason;
     this.#options.onFailed?.(reason);
     this.#pause.failed(this.#clock.monotonicMs());
+    this.#end(reason);
+  }
+
+  #end(reason: string): void {
+    this.#opening = undefined;
+    this.#line = undefined;
     this.#inbox.end(reason);
   }
 
@@ -229,7 +227,7 @@ export class SerialPort {
       this.#settings = settings;
       return this.#line;
     }
-    this.#closeLine();
+    this.close();
     if (this.#pause.isResting(this.#clock.monotonicMs()))
       throw new PortFault('connection_failed', this.#lastFailure);
     this.#inbox.begin();
@@ -237,15 +235,20 @@ export class SerialPort {
     const opening = Symbol('opening');
     this.#opening = opening;
     const isOver = (): boolean => this.#opening !== opening;
+    let isHeard = false;
     try {
       const opened = await this.#options.open(settings, {
         onBytes: (bytes) => {
           if (isOver()) return;
+          isHeard = true;
           this.#heardAtMs = this.#clock.monotonicMs();
           this.#inbox.add(bytes);
         },
         onEnd: (reason) => {
-          if (!isOver()) this.#lose(reason);
+          if (isOver()) return;
+          // Serial servers close connections that were used, some after each answer: no failure.
+          if (isHeard && this.isRemote) this.#end(reason);
+          else this.#lose(reason);
         },
       });
       if (isOver()) {
@@ -268,12 +271,27 @@ export class SerialPort {
     user: SerialUser,
     use: (turn: SerialTurn) => Promise<T>,
     settings: SerialSettings,
+    isSecondTry = false,
   ): Promise<T> {
     const opened = await this.#ready(settings);
     if (this.#question !== undefined && this.#question.by !== user) await this.#settle();
-    return use({
+    let isWritten = false;
+    const turn = this.#turnOf(user, opened, () => (isWritten = true));
+    try {
+      return await use(turn);
+    } catch (error) {
+      // A serial server closed the connection behind the last answer, before anything was sent.
+      const isCut = error instanceof PortFault && error.kind === 'connection_failed' && !isWritten;
+      if (!isCut || isSecondTry || !this.isRemote) throw error;
+      return this.#take(user, use, settings, true);
+    }
+  }
+
+  #turnOf(user: SerialUser, opened: SerialLine, onWrite: () => void): SerialTurn {
+    return {
       settings: this.#settings,
       write: async (bytes) => {
+        onWrite();
         this.#question = { by: user, answer: 'not waited for', lateUntilMs: 0 };
         this.#noteHeard('not waited for');
         try {
@@ -300,7 +318,7 @@ export class SerialPort {
         const answer = this.#question?.answer;
         if (answer === 'missing' || (isCut && answer === 'cut')) await this.#settle();
       },
-    });
+    };
   }
 
   /** Throws away what is, or may still come as, the answer to the last question. */

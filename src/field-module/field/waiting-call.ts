@@ -1,5 +1,5 @@
 import type { DurationMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { type Clock, nextTurn, type Timer } from '../../platform/clock/index.ts';
 
 /** The one call that waits for what arrives over a connection, with a time limit. */
 export class WaitingCall {
@@ -35,7 +35,8 @@ export class WaitingCall {
       timer.cancel();
       resolve(found);
     };
-    const timer: Timer = this.#clock.setTimer(timeoutMs, () => look(true));
+    // What arrived while this process was busy is read after its timers.
+    const timer: Timer = this.#clock.setTimer(timeoutMs, () => void nextTurn().then(() => look(true)));
     this.#look = () => look(false);
     return promise;
   }

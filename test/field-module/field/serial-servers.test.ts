@@ -235,3 +235,14 @@ test('a serial server that lost its power without closing the connection is dial
   await until(async () => answer.ok || (answer = await read(3)).ok);
   assert.deepEqual(answer, { ok: true, values: [3] });
 });
+
+test('A serial server that closes the connection behind each answer loses no read', async (t) => {
+  const read = await playServer(t, (socket) =>
+    socket.on('data', (bytes: Buffer) => socket.end(answerOf(bytes.readUInt16BE(2)))),
+  );
+  const starts = Array.from({ length: 20 }, (_, index) => index);
+  assert.deepEqual(
+    await Promise.all(starts.map(read)),
+    starts.map((start) => ({ ok: true, values: [start] })),
+  );
+});
