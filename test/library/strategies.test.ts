@@ -347,6 +347,23 @@ describe('the strategy surplus-charging', () => {
     assert.deepEqual(site.commands.slice(before), [], 'a restart sends nothing');
   });
 
+  test('surplus-charging goes on with a quarter of the smallest power while energy is missing, and starts with half', async () => {
+    const site = new SimulatedSite(Date.UTC(2026, 2, 1, 10));
+    const sun = (freeW: number) => (): void => {
+      const chargerW = site.last('charger')?.startsWith('set_current') ? 1_380 : 0;
+      site.measure('charger', chargerW);
+      site.measure('meter', chargerW - freeW);
+    };
+    await site.start(code({ phases: '1', ready_kwh: 20, ready_by: '07:00' }));
+    await site.pass(900, sun(600), 10);
+    assert.equal(site.last('charger'), 'stop', 'too little to start');
+    await site.pass(300, sun(750), 10);
+    await site.pass(1_800, sun(400), 10);
+    assert.equal(site.last('charger'), 'set_current 6', 'better than nothing of it at night');
+    await site.pass(400, sun(300), 10);
+    assert.equal(site.last('charger'), 'stop');
+  });
+
   test('surplus-charging charges the least energy in time, as late as possible, and only what the sun did not bring', async () => {
     const site = new SimulatedSite(Date.UTC(2026, 2, 1, 22));
     const sun = house(site);

@@ -26,7 +26,13 @@ const PANELS = [
   { top: 40, height: 230, isPower: true },
   { top: 300, height: 130, isPower: false },
 ] as const;
-const COLOURS = ['#57606a', '#d4a72c', '#1f6feb', '#2da44e', '#cf222e', '#8250df', '#bc4c00'];
+/** The same in every house; the others follow in this order. */
+const KNOWN: Readonly<Record<string, string>> = {
+  'meter.power': '#57606a',
+  'sun.power': '#d4a72c',
+  'house.power': '#1f6feb',
+};
+const COLOURS = ['#2da44e', '#cf222e', '#8250df', '#bc4c00'];
 const POINTS = 288;
 
 /** The first day of a trace, or all of it when it is shorter. */
@@ -55,6 +61,7 @@ function panelOf(
   const high = Math.max(1, ...means.flat());
   const x = (share: number): string => (LEFT + share * (WIDTH - LEFT - RIGHT)).toFixed(1);
   const y = (value: number): string => (top + height * (1 - (value - low) / (high - low))).toFixed(1);
+  const others = series.map(([name]) => name).filter((name) => !KNOWN[name]);
   const lines: string[] = [];
   for (const value of ticksOf(low, high))
     lines.push(
@@ -66,11 +73,12 @@ function panelOf(
       `<text x="${x(part / 8)}" y="${top + height + 16}" text-anchor="middle" fill="#555">${Number(((hours * part) / 8).toFixed(2))} h</text>`,
     );
   for (const [index, values] of means.entries()) {
-    const colour = COLOURS[index % COLOURS.length];
+    const name = series[index]?.[0] ?? '';
+    const colour = KNOWN[name] ?? COLOURS[others.indexOf(name) % COLOURS.length];
     const points = values.map((value, point) => `${x((point + 0.5) / values.length)},${y(value)}`);
     lines.push(
       `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="1.5"/>`,
-      `<text x="${WIDTH - RIGHT + 10}" y="${top + 12 + 16 * index}" fill="${colour}">${series[index]?.[0].replace(/[._]/g, ' ')}</text>`,
+      `<text x="${WIDTH - RIGHT + 10}" y="${top + 12 + 16 * index}" fill="${colour}">${name.replace(/[._]/g, ' ')}</text>`,
     );
   }
   return lines;

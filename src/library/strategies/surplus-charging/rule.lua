@@ -52,9 +52,9 @@ local function set_charging(is_charging)
   since = {}
 end
 
--- Least surplus for one phase or three. While the least energy is missing, half of it is better than none of it at night.
+-- Least surplus for one phase or three. While the least energy is missing, a part of it is better than none at night.
 local function least_w(of)
-  return W_PER_A * P.min_a * of * (charged_kwh < P.ready_kwh and 0.5 or 1)
+  return W_PER_A * P.min_a * of * (charged_kwh >= P.ready_kwh and 1 or state.charging and of == 1 and 0.25 or 0.5)
 end
 
 local function choose_phases(free_w, is_urgent)
