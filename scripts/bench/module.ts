@@ -12,6 +12,8 @@ interface Parameters {
   seconds: number;
   /** One after the other, to one device, which asks the inverter before it answers. */
   commands: number;
+  /** 1: a device template with the registers of the sample blueprint in its place. */
+  templates: number;
   [name: string]: number;
 }
 
@@ -23,10 +25,10 @@ export const benchmark: Benchmark<Parameters> = {
   name: 'module',
   describe:
     'A communication module with Lua devices at 1 Hz on the whole gateway: memory, processor, commands.',
-  small: { devices: 3, warmUpS: 1, seconds: 3, commands: 3 },
-  large: { devices: 100, warmUpS: 15, seconds: 60, commands: 100 },
+  small: { devices: 3, warmUpS: 1, seconds: 3, commands: 3, templates: 0 },
+  large: { devices: 100, warmUpS: 15, seconds: 60, commands: 100, templates: 0 },
   isApart: true,
-  run: async ({ devices, warmUpS, seconds, commands }, report) => {
+  run: async ({ devices, warmUpS, seconds, commands, templates }, report) => {
     const clock = createSystemClock();
     const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
     const field = await startFieldDevices({ first: 0, count: devices });
@@ -36,7 +38,7 @@ export const benchmark: Benchmark<Parameters> = {
         inverterUnit: 1,
         meterUnit: 2,
       }));
-      const site = await startFieldSite(home, clock, addresses);
+      const site = await startFieldSite(home, clock, addresses, templates === 0 ? 'sample' : 'template');
       try {
         report('program', hasBundle() ? 'bundle' : 'sources');
         await clock.sleep(warmUpS * 1_000);
@@ -65,7 +67,8 @@ export const benchmark: Benchmark<Parameters> = {
           'of them not said by the device at that time',
           untrueValues(stored, await field.polls()).length,
         );
-        await measureCommands(site, clock, commands, report);
+        // Commands of templates only write.
+        if (templates === 0) await measureCommands(site, clock, commands, report);
       } finally {
         await site.stop();
       }

@@ -42,7 +42,7 @@ export function truthfulUnits(options: {
       const isOfInverter = unitId === inverterUnit;
       if (!isOfInverter && unitId !== meterUnit) return undefined;
       const functionCode = request[0] ?? 0;
-      const count = request.readUInt16BE(3);
+      const [start, count] = [request.readUInt16BE(1), request.readUInt16BE(3)];
       if (isOfInverter && functionCode === READ_INPUTS) {
         value += 1;
         onPoll({ device, value, atMs: clock.wallMs() });
@@ -53,7 +53,8 @@ export function truthfulUnits(options: {
           ? inverterOf(value)
           : SETTINGS;
       const data = Buffer.alloc(count * 2);
-      for (let index = 0; index < count; index += 1) data.writeUInt16BE(registers[index] ?? 0, index * 2);
+      for (let index = 0; index < count; index += 1)
+        data.writeUInt16BE(registers[start + index] ?? 0, index * 2);
       return Buffer.concat([Buffer.of(functionCode, data.length), data]);
     },
   };

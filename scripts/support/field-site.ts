@@ -16,6 +16,7 @@ import {
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 const SAMPLE = join(PROJECT_ROOT, 'docs/samples/blueprints/modbus-inverter');
+const TEMPLATE = join(import.meta.dirname, 'field-template.yml');
 const PROVISIONED_AT_ONCE = 4;
 const MODULE_START_MS = 10_000;
 const MODULE_POLL_MS = 50;
@@ -35,11 +36,15 @@ export interface FieldSite {
   stop(): Promise<void>;
 }
 
-/** Starts the gateway with a Lua device for each address; they begin to poll at once. */
+/**
+ * Starts the gateway with a Lua device for each address; they begin to poll at once.
+ * @param kind the sample blueprint, or a device template with the same registers
+ */
 export async function startFieldSite(
   home: GatewayHome,
   clock: Clock,
   addresses: readonly FieldAddress[],
+  kind: 'sample' | 'template' = 'sample',
 ): Promise<FieldSite> {
   const gateway = startGateway(home, clock);
   const stop = async (): Promise<void> => void (await gateway.end('SIGTERM'));
@@ -47,7 +52,7 @@ export async function startFieldSite(
     await gateway.healthy();
     const tokens = await createTokens(home, 'OWNER', 2);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
-    const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses);
+    const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses, kind);
     return { client, modulePid: await modulePidOf(gateway, clock), deviceIds, stop };
   } catch (error) {
     await stop();
@@ -55,14 +60,18 @@ export async function startFieldSite(
   }
 }
 
-/** A Lua device of the sample blueprint for each address, on the module that the gateway runs; resolves with their ids. */
+/** A Lua device for each address, on the module that the gateway runs; resolves with their ids. */
 export async function addFieldDevices(
   client: GatewayClient,
   home: GatewayHome,
   token: string,
   addresses: readonly FieldAddress[],
+  kind: 'sample' | 'template' = 'sample',
 ): Promise<string[]> {
-  const blueprintId = await uploadBlueprint(home.baseUrl, token, await sampleArchive());
+  const blueprintId =
+    kind === 'sample'
+      ? await uploadBlueprint(home.baseUrl, token, await sampleArchive())
+      : await templateBlueprint(client, home, token);
   const runtimeId = await idOfGatewayDevice(client);
   return inParallel(addresses, PROVISIONED_AT_ONCE, async (address, index) => {
     const body = { runtime_id: runtimeId, blueprint_id: blueprintId, name: `Inverter ${index}` };
@@ -76,6 +85,22 @@ export async function addFieldDevices(
     await client.json({ method: 'PATCH', path, body: { set } });
     return String(id);
   });
+}
+
+async function templateBlueprint(client: GatewayClient, home: GatewayHome, token: string): Promise<string> {
+  const response = await fetch(new URL('/v3/library/devices', home.baseUrl), {
+    method: 'POST',
+    headers: { 'X-Service-Auth-Token': token, 'Content-Type': 'application/yaml' },
+    body: readFileSync(TEMPLATE),
+  });
+  if (!response.ok) throw new Error(`the template is refused: ${await response.text()}`);
+  const { device } = (await response.json()) as { device: { id: string } };
+  const made = await client.json({
+    method: 'POST',
+    path: `/library/devices/${device.id}/blueprint`,
+    body: {},
+  });
+  return (made['blueprint'] as { id: string }).id;
 }
 
 async function sampleArchive(): Promise<Uint8Array<ArrayBuffer>> {

@@ -16,7 +16,7 @@ function transport.connect(plan, settings)
   local uri = (settings.address or ''):gsub('%s', '')
   local client, err = modbus.new(uri)
   if not client then return nil, err end
-  return { modbus = client, skipped = {}, models = nil }
+  return { modbus = client, skipped = {}, queries = {}, models = nil, is_answering = false }
 end
 
 local function unit_of(request, settings)
@@ -66,48 +66,70 @@ end
 
 local KINDS = { input = 'inputs', holding = 'holdings', coil = 'coils', discrete = 'discrete_inputs' }
 
-local function read_one(client, plan, request, unit, first, count)
-  local results, err = client.modbus:read({
-    { type = KINDS[request.kind], addr = unit, reg = first, count = count, timeout = plan.timeout_ms },
-  })
-  if not results then return nil, err end
-  return results[1].data, results[1].errmsg, results[1].errcode
+-- Requests in one call of the module once the device answers: a device that falls silent costs their timeouts.
+local TOGETHER = 4
+
+-- The query of a request, made once for a connection; false where the device has none of the models.
+local function query_of(client, plan, request, settings)
+  local query = client.queries[request]
+  if query ~= nil then return query end
+  local unit = unit_of(request, settings)
+  local first, count = place(client, plan, request, unit)
+  if not first and count then return nil, count end
+  query = first and { type = KINDS[request.kind], addr = unit, reg = first, count = count, timeout = plan.timeout_ms }
+  client.queries[request] = query or false
+  return query
+end
+
+-- Numbers of the requests that are due, and their queries; nil and why if a place cannot be found.
+local function due_of(client, plan, group, settings)
+  local numbers, queries = {}, {}
+  for number, request in ipairs(group.requests) do
+    local skipped = client.skipped[request]
+    if skipped then
+      client.skipped[request] = skipped > 1 and skipped - 1 or nil
+    else
+      local query, err = query_of(client, plan, request, settings)
+      if err then return nil, err end
+      if query then
+        numbers[#numbers + 1] = number
+        queries[#queries + 1] = query
+      end
+    end
+  end
+  return numbers, queries
 end
 
 -- Answers by the number of the request; nil and why if none was answered.
 function transport.read(client, plan, group, settings)
-  local answers, asked, answered, last = {}, 0, 0, nil
-  for index, request in ipairs(group.requests) do
-    local key = request
-    local skipped = client.skipped[key] or 0
-    if skipped > 0 then
-      client.skipped[key] = skipped - 1
-    else
-      local unit = unit_of(request, settings)
-      local first, count = place(client, plan, request, unit)
-      if first then
-        asked = asked + 1
-        local data, err, code = read_one(client, plan, request, unit, first, count)
-        if data then
-          answers[index] = data
-          answered = answered + 1
-        elseif code == ILLEGAL_FUNCTION or code == ILLEGAL_ADDRESS then
-          client.skipped[key] = SKIPPED_READINGS
-          answered = answered + 1
-          enapter.log('The device has no ' .. request.kind .. ' registers ' .. first .. ' to '
-            .. (first + count - 1) .. ': ' .. tostring(err), 'info')
-        else
-          last = err
-        end
-        if plan.pause_ms then system.delay(plan.pause_ms) end
-        -- A device that does not answer at all is not asked for the rest.
-        if not data and answered == 0 and asked >= 2 then return nil, last end
-      elseif count then
-        return nil, count
+  local numbers, queries = due_of(client, plan, group, settings)
+  if not numbers then return nil, queries end
+  local answers, answered, last = {}, 0, nil
+  local width = client.is_answering and not plan.pause_ms and TOGETHER or 1
+  for at = 1, #queries, width do
+    -- A device that does not answer at all is not asked for the rest.
+    if answered == 0 and at > 2 then break end
+    local results, err = client.modbus:read({ table.unpack(queries, at, math.min(at + width - 1, #queries)) })
+    last = err or last
+    for offset, result in ipairs(results or {}) do
+      local number, query = numbers[at + offset - 1], queries[at + offset - 1]
+      local code = result.errcode
+      if result.data then
+        answers[number] = result.data
+        answered = answered + 1
+      elseif code == ILLEGAL_FUNCTION or code == ILLEGAL_ADDRESS then
+        client.skipped[group.requests[number]] = SKIPPED_READINGS
+        answered = answered + 1
+        enapter.log('The device has no ' .. query.type .. ' ' .. query.reg .. ' to '
+          .. (query.reg + query.count - 1) .. ': ' .. tostring(result.errmsg), 'info')
+      else
+        last = result.errmsg
       end
     end
+    if plan.pause_ms then system.delay(plan.pause_ms) end
   end
-  if asked > 0 and answered == 0 then return nil, last end
+  client.is_answering = answered > 0
+  if #queries > 0 and answered == 0 then return nil, last end
   return answers
 end
 

@@ -142,7 +142,7 @@ end
 local function prepare(group, transport)
   local is_sent = {}
   for _, name in ipairs(group.telemetry) do is_sent[name] = true end
-  group.hidden = {}
+  group.hidden, group.seen = {}, {}
   local function hide(rule)
     if not is_sent[rule.name] then group.hidden[#group.hidden + 1] = rule.name end
   end
@@ -158,19 +158,21 @@ local function prepare(group, transport)
   for _, rule in ipairs(group.derived) do hide(rule) end
 end
 
--- Values of one group of equal rhythm, by name, from the answers of its requests.
+-- Values of one group of equal rhythm, by name, from the answers of its requests. The table is that of the last reading,
+-- each name of it set anew.
 local function evaluate(group, answers, transport, plan, settings)
-  local seen, alerts, missing = {}, {}, false
+  local seen, alerts, missing = group.seen, {}, false
   local values = group.values
   for i = 1, #values do
     local rule = values[i]
-    local answer = answers[rule.request]
+    local answer, value = answers[rule.request], nil
     if answer == nil then
       missing = missing or not group.requests[rule.request].optional
     else
       local raw, exponent = rule.read(answer)
-      if exponent or not rule.has_exponent then seen[rule.name] = convert(rule, raw, exponent, alerts) end
+      if exponent or not rule.has_exponent then value = convert(rule, raw, exponent, alerts) end
     end
+    seen[rule.name] = value
   end
   for _, rule in ipairs(group.schedules or {}) do
     local answer = rule.request and answers[rule.request]
