@@ -161,10 +161,11 @@ function valueAt(text: string, path: string): unknown {
   }
   for (const part of pathOf(path) ?? []) {
     if (typeof value !== 'object' || value === null) return undefined;
-    value =
-      typeof part === 'object'
-        ? (value as Record<string, unknown>[]).find?.((item) => String(item[part.key]) === part.equals)
-        : (value as Record<string | number, unknown>)[part];
+    if (typeof part !== 'object') value = (value as Record<string | number, unknown>)[part];
+    else
+      value = Array.isArray(value)
+        ? value.find((item: Record<string, unknown> | null) => String(item?.[part.key]) === part.equals)
+        : undefined;
   }
   return value;
 }

@@ -1,5 +1,6 @@
 /** Identifies devices by what their HTTP interface says: GET only, on the paths that templates name. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { HttpClient, HttpFailure } from '../../platform/http-client/index.ts';
 import type { DeviceLibrary, RecognisedDevice } from '../library/index.ts';
@@ -25,37 +26,51 @@ export async function identifyByHttp(
     answerMaxBytes: limits.httpAnswerBytes,
   });
   const base = `http://${host}:${port}`;
+  const asking = { client, base, clock, signal, mostLostMs: limits.httpAnswerMs / 2 };
   try {
-    const answers = await answersOf(client, base, paths, signal);
+    const answers = await answersOf(asking, paths);
     if (Object.keys(answers).length === 0) return undefined;
     const first = await library.recognise({ answers });
     if (first.length === 0) return undefined;
     const more = new Set(
       first.flatMap(({ identity }) => identity.paths).filter((path) => !(path in answers)),
     );
-    const identity = await answersOf(client, base, [...more], signal);
+    const identity = await answersOf(asking, [...more]);
     return foundAt({ host, port }, await library.recognise({ answers: { ...answers, ...identity } }));
   } finally {
     client.close();
   }
 }
 
-/** Good answers by path; a server that does not answer one of them is not asked for the rest. */
+interface Asking {
+  client: HttpClient;
+  base: string;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Time for requests without an answer. */
+  mostLostMs: DurationMs;
+}
+
+/**
+ * Good answers by path. Small servers end the connection where they have no such page, which costs no time; one that is
+ * silent is not asked for the rest.
+ */
 async function answersOf(
-  client: HttpClient,
-  base: string,
+  { client, base, clock, signal, mostLostMs }: Asking,
   paths: readonly string[],
-  signal: AbortSignal,
 ): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
+  let lostMs = 0;
   for (const path of paths) {
+    const beginMs = clock.monotonicMs();
     try {
       const call = { method: 'GET', url: new URL(path, base), headers: {} } as const;
       const { status, text } = await client.send(call, signal);
       if (status === 200) answers[path] = text;
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
-      break;
+      lostMs += clock.monotonicMs() - beginMs;
+      if (lostMs >= mostLostMs) break;
     }
   }
   return answers;

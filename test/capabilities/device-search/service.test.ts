@@ -1,5 +1,7 @@
 /** A search as it goes on: real templates, a module and announcements that the test plays, HTTP on the loopback. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { DeviceSearch } from '../../../src/capabilities/device-search/index.ts';
 import type { SearchEvent, SearchOrder } from '../../../src/capabilities/device-search/model.ts';
@@ -12,6 +14,7 @@ import type { FoundService } from '../../../src/platform/mdns/index.ts';
 import type { FromModule, ToModule } from '../../../src/protocol/module.ts';
 import { startImageDevice } from '../../../scripts/simulate/image-device.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 const MODULE = { id: 'built-in', name: 'Built-in' } as Device;
@@ -139,6 +142,49 @@ describe('a search', () => {
         'end',
       ],
     );
+  });
+
+  test('passes over hosts that are silent, hang up or speak nonsense, and finds a device that drops unknown pages', async (t) => {
+    const { port } = await shelly(t);
+    const answer = (text: string) => (socket: Socket) =>
+      void socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    const hosts: ((socket: Socket, request: string) => void)[] = [
+      (socket) => socket.destroy(),
+      () => undefined,
+      (socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
+      answer('x'.repeat(LIMITS.deviceSearch.httpAnswerBytes + 1)),
+      answer('[null, { "find": 1 }]'),
+      answer('{ "find": 1, "meters": [null] }'),
+      answer('['.repeat(30_000)),
+      (socket, request) =>
+        request.startsWith('GET /shelly ') ? answer('{ "type": "SHEM-3" }')(socket) : socket.destroy(),
+    ];
+    for (const [index, behave] of hosts.entries()) {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined).on('data', (bytes) => behave(socket, bytes.toString('latin1')));
+      });
+      server.listen(port, `127.0.0.${index + 2}`);
+      await once(server, 'listening');
+      t.after(() => server.close());
+    }
+    const { clock, search } = setUp({});
+    const events = search.start({ ...ORDER, networks: ['127.0.0.0/28'], httpPorts: [port] }, never);
+    const found: string[] = [];
+    let isEnded = false;
+    const reading = (async () => {
+      for (let event = await events.next(); event !== undefined; event = await events.next()) {
+        if (event.type === 'found') found.push(event.device.address);
+        if (event.type === 'end') isEnded = event.outcome === 'COMPLETE';
+      }
+    })();
+    const devices = [`127.0.0.1:${port}`, `127.0.0.9:${port}`];
+    await until(() => found.length === devices.length);
+    await until(async () => {
+      await clock.advance(LIMITS.deviceSearch.httpAnswerMs / 4);
+      return isEnded;
+    });
+    await reading;
+    assert.deepEqual(found.toSorted(), devices);
   });
 
   test('a search is refused while another one goes on', async () => {
