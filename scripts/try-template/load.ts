@@ -5,6 +5,7 @@ import {
   type CompiledTemplate,
   compileTemplate,
   faultsOf,
+  judgeTemplate,
   type LibraryBooks,
   parseTemplate,
   type Template,
@@ -43,6 +44,7 @@ export function loadTemplate(file: string, given: Readonly<Record<string, unknow
   ) as Record<string, string>;
   try {
     const id = basename(file).replace(/\.ya?ml$/, '');
+    judgeTemplate({ template, id }, books);
     const compiled = compileTemplate({ template, id, parameters }, books);
     return { template, compiled, books, settings: settingsOf(compiled, given, isParameter) };
   } catch (error) {

@@ -2,7 +2,12 @@
  * The library: devices that people really have, as data. A template says how a family is reached and what its registers
  * or answers mean; the compiler makes an ordinary blueprint of it. docs/device-template.md tells how to write one.
  */
-export { type CompiledTemplate, compileTemplate, type LibraryBooks } from './compile/compile.ts';
+export {
+  type CompiledTemplate,
+  compileTemplate,
+  judgeTemplate,
+  type LibraryBooks,
+} from './compile/compile.ts';
 export { namesNeeded, operationOf } from './compile/plan.ts';
 export { fieldOf, type RegisterField } from './compile/requests.ts';
 export { TemplateError } from './compile/problem.ts';

@@ -24,6 +24,8 @@ function converted(schema: Schema): Json {
     target: 'draft-07',
     typeMode: 'input',
     errorMode: 'throw',
+    // JSON has no other numbers.
+    ignoreActions: ['finite'],
     // Which shape a value, a step or a request has follows from its keys: an editor sees all of them.
     overrideSchema: ({ valibotSchema }) =>
       'options' in valibotSchema && valibotSchema.type === 'lazy'

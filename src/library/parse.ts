@@ -1,6 +1,6 @@
 /** Reads template files: YAML, shape and places of mistakes. */
 import * as v from 'valibot';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Alias, type ErrorCode, LineCounter, parseDocument, visit } from 'yaml';
 import { yamlFault } from '../lib/yaml-fault.ts';
 import type { TemplateProblem } from './compile/problem.ts';
 import { type Template, templateSchema } from './compile/template.ts';
@@ -17,6 +17,12 @@ export interface ParsedTemplate {
   faults: TemplateFault[];
   lineOf(path: readonly (string | number)[]): number;
 }
+
+/** Replacements for texts of the parser that would not help an author. */
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  MULTIPLE_DOCS: 'there is more than one document; --- begins another',
+  RESOURCE_EXHAUSTION: 'lists or objects are nested too deeply',
+};
 
 /** The template of a YAML text, or every mistake in it. */
 export function parseTemplate(text: string): ParsedTemplate {
@@ -35,12 +41,13 @@ export function parseTemplate(text: string): ParsedTemplate {
   if (broken)
     return {
       template: undefined,
-      faults: [{ line: broken.linePos?.[0].line ?? 1, message: yamlFault(broken.message) }],
+      faults: [
+        { line: broken.linePos?.[0].line ?? 1, message: MESSAGES[broken.code] ?? yamlFault(broken.message) },
+      ],
       lineOf,
     };
-  const content = contentOf(document);
-  if (content.fault !== undefined)
-    return { template: undefined, faults: [{ line: 1, message: content.fault }], lineOf };
+  const content = contentOf(document, counter);
+  if (content.fault) return { template: undefined, faults: [content.fault], lineOf };
   const result = v.safeParse(templateSchema, content.value);
   if (result.success) return { template: result.output, faults: [], lineOf };
   const faults = result.issues.map((issue) => {
@@ -51,13 +58,35 @@ export function parseTemplate(text: string): ParsedTemplate {
 }
 
 /** Aliases of aliases would fill the memory: YAML stops at a hundred (https://en.wikipedia.org/wiki/Billion_laughs_attack). */
-function contentOf(document: ReturnType<typeof parseDocument>): { value?: unknown; fault?: string } {
+function contentOf(
+  document: ReturnType<typeof parseDocument>,
+  counter: LineCounter,
+): { value?: unknown; fault?: TemplateFault } {
   try {
     return { value: document.toJS() };
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    return { fault: 'the file: has too many aliases' };
+    const alias = aliasOfNothing(document);
+    if (!alias)
+      return { fault: { line: 1, message: 'the file: has too many aliases, or one within what it names' } };
+    const { line } = counter.linePos(alias.range?.[0] ?? 0);
+    return { fault: { line, message: `*${alias.source}: there is no &${alias.source} before it` } };
   }
+}
+
+/** The first alias whose anchor does not stand before it. */
+function aliasOfNothing(document: ReturnType<typeof parseDocument>): Alias | undefined {
+  const anchors = new Set<string>();
+  let found: Alias | undefined;
+  visit(document, {
+    Value: (_, { anchor }) => void (anchor !== undefined && anchors.add(anchor)),
+    Alias: (_, alias) => {
+      if (anchors.has(alias.source)) return undefined;
+      found = alias;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** Mistakes of the compiler with their lines. */

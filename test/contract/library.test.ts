@@ -1,7 +1,10 @@
 /** The library of devices over HTTP: the extension of the interface under `/v3/library`. Denials first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { compileTemplate, parseTemplate } from '#library';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
+import { books, templateText } from '../library/library-files.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { refusal, startTestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -194,6 +197,23 @@ describe('the library', () => {
   });
 });
 
+test('uploaded templates whose names make the same word stand side by side, and each replaces itself', async () => {
+  const { ok } = gateway();
+  const upload = async (name: string, maker = 'Acme'): Promise<string> => {
+    const text = PUMP.replace('Well Pump', name).replace('Acme', maker);
+    return ((await ok('INSTALLER', 'POST', DEVICES, text)) as { device: { id: string } }).device.id;
+  };
+  const ids = [await upload('水泵'), await upload('电表'), await upload('Pump 5'), await upload('Pump-5')];
+  assert.deepEqual(ids, ['own-device', 'own-device-2', 'own-pump-5', 'own-pump-5-2']);
+  assert.equal(await upload('电表', 'Other'), 'own-device-2');
+  const { devices } = await list('?maker.in=Other');
+  assert.deepEqual(
+    devices.map(({ id }) => id),
+    ['own-device-2'],
+  );
+  for (const id of ids) await ok('INSTALLER', 'DELETE', `${DEVICES}/${id}`);
+});
+
 test('the library tells a device of an older template what a newer one changes, and the update keeps its slug, settings and history', async () => {
   const { call, ok } = gateway();
   const updates = async (): Promise<unknown[]> =>
@@ -258,4 +278,63 @@ test('the library tells a device of an older template what a newer one changes, 
   assert.equal(await history(), past);
   await ok('INSTALLER', 'DELETE', `${DEVICES}/own-well-pump`);
   assert.deepEqual(await updates(), []);
+});
+
+test('a device of an older library takes a newer template with another unit, parameter, name and command, and keeps the rest', async () => {
+  const { call, ok } = gateway();
+  const older = parseTemplate(
+    templateText('eastron/sdm630')
+      .replace(
+        '  ac_frequency:',
+        '  mains_frequency: { name: Mains, unit: kHz, input: 71, as: f32 }\n  ac_frequency:',
+      )
+      .replace('total_power: {', 'total_power: { unit: kW,')
+      .concat('\ncommands: { reset: { name: Reset, do: [write: { holding: 3, value: 1 }] } }\n'),
+  ).template;
+  assert.ok(older);
+  const parameters = { role: 'load' };
+  // An older library did not know the parameter that makes the other roles.
+  const { files } = compileTemplate({ template: older, id: 'eastron-sdm630', parameters }, books);
+  const { id: blueprintId } = await ok('OWNER', 'POST', '/v3/blueprints/upload', await zipOf({ ...files }));
+  const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
+  const { device_id: id, slug } = (await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+    name: 'House',
+    blueprint_id: blueprintId,
+    runtime_id: (devices as [{ id: string }])[0].id,
+  })) as { device_id: string; slug: string };
+  const connection = `/v3/devices/${slug}/configuration/connection`;
+  await ok('OWNER', 'PATCH', connection, { set: { address: 'tcp://127.0.0.1:9', unit_id: 7 } });
+  const { configuration } = await ok('OWNER', 'GET', connection);
+  const rules = '/v3/site/rule_engine/rules';
+  const code = Buffer.from(`enapter.device('${slug}').execute_command('reset')`).toString('base64');
+  const { rule } = (await ok('OWNER', 'POST', rules, {
+    slug: 'resets',
+    script: { code, runtime_version: 'V3' },
+    disable: true,
+  })) as { rule: { id: string } };
+  const { updates } = await ok('OWNER', 'GET', '/v3/library/updates');
+  const update = (updates as Record<string, unknown>[]).find(({ device_id: of }) => of === id);
+  assert.deepEqual(update, {
+    device_id: id,
+    template_id: 'eastron-sdm630',
+    template_name: 'Eastron SDM630',
+    parameters,
+    values_added: [],
+    values_removed: ['mains_frequency'],
+    values_changed: ['total_power'],
+    commands_added: [],
+    commands_removed: ['reset'],
+  });
+  const next = await blueprintOf('eastron-sdm630', parameters);
+  await ok('OWNER', 'POST', `/v3/devices/${id}/assign_blueprint`, { blueprint_id: next.blueprint.id });
+  assert.deepEqual((await ok('OWNER', 'GET', connection))['configuration'], configuration);
+  assert.equal((await call('OWNER', 'GET', `/v3/devices/${slug}`)).status, 200);
+  const command = { name: 'reset', arguments: {} };
+  assert.equal(
+    refusal(await call('OWNER', 'POST', `/v3/devices/${slug}/commands/execute`, command)),
+    '422 command_not_found',
+  );
+  assert.equal((await call('OWNER', 'GET', `${rules}/${rule.id}`)).status, 200);
+  const later = (await ok('OWNER', 'GET', '/v3/library/updates'))['updates'] as Record<string, unknown>[];
+  assert.ok(later.every(({ device_id: of }) => of !== id));
 });

@@ -1,9 +1,9 @@
 /** Templates that are written wrongly, and what a compiled one has alike each time. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { compileTemplate, faultsOf, parseTemplate, TemplateError } from '#library';
+import { compileTemplate, faultsOf, judgeTemplate, parseTemplate, TemplateError } from '#library';
 import { loadBuiltInProfiles } from '../../src/capabilities/blueprints/built-in.ts';
-import { books, compileFromLibrary, templateIds } from './library-files.ts';
+import { books, compileFromLibrary, templateIds, templateText } from './library-files.ts';
 
 const METER = `template: device/1
 name: Meter
@@ -122,6 +122,118 @@ describe('a mistake in a template is named with its line', () => {
       /^11: values\.power_now.*total_power is no schedule/m,
     ],
     ['an argument that is not there', 'value: $limit', 'value: $other', /^16: .*other/],
+    ['a number without end', 'input: 3', 'input: 3, scale: .inf', /^10: .*scale: must be a finite number/],
+    [
+      'a scale that makes every value nothing',
+      'input: 3',
+      'input: 3, scale: 0',
+      /^10: .*scale: must not be 0/,
+    ],
+    [
+      'a number beyond the last register',
+      'input: 3',
+      'input: 65535, as: u32',
+      /^10: values\.total_power: u32 needs 2 registers, and the last one is 65535/,
+    ],
+    [
+      'bits in the wrong order',
+      'input: 3',
+      'input: 3, bits: [11, 8]',
+      /^10: .*bits: must be the lowest and the highest bit, from 0 to 15/,
+    ],
+    ['bits that the register does not have', 'input: 3', 'input: 3, bits: [8, 16]', /^10: .*from 0 to 15/],
+    [
+      'more bits than a number has',
+      'input: 3',
+      'input: 3, as: u64, bits: [0, 63]',
+      /^10: .*from 0 to 63, at most 53 bits/,
+    ],
+    [
+      'an alert of a bit that is none',
+      'input: 3',
+      'input: 3, alert_bits: { low: total_power }',
+      /^10: .*must be a bit from 0 to 63/,
+    ],
+    [
+      'a condition on a parameter that is not there',
+      'input: 3',
+      'input: 3, when: { phases: 3 }',
+      /^10: values\.total_power\.when\.phases: there is no parameter phases$/m,
+    ],
+    [
+      'a condition on a choice that is not there',
+      'values:\n  total_power: { input: 3 }',
+      'parameters: { phases: { name: Phases, choices: { 1: One, 3: Three }, default: 3 } }\nvalues:\n' +
+        '  total_power: { input: 3 }\n  ac_frequency: { input: 4, when: { phases: 2 } }',
+      /^12: values\.ac_frequency\.when\.phases: must be one of 1, 3$/m,
+    ],
+    [
+      'a unit that is not there',
+      'input: 3',
+      'input: 3, unit_id: meter',
+      /^10: .*unit_id: there is no unit meter under modbus\.units; known are unit_id/,
+    ],
+    [
+      'a sum of a text',
+      'total_power: { input: 3 }',
+      'model: { input: 3, as: string2 }\n  total_power: { sum: [model, 1] }',
+      /^11: values\.total_power: sum needs numbers, and model is a text/m,
+    ],
+    [
+      'a role of a value in another unit',
+      'input: 3',
+      'input: 3, unit: A',
+      /^11: roles\.0\.power: total_power is in A, it must be in W, kW or MW/,
+    ],
+    [
+      'a role of a value that is not sent',
+      'input: 3',
+      'input: 3, internal: true',
+      /^11: roles\.0\.power: total_power is internal/,
+    ],
+    [
+      'a meter of a value that is not there',
+      'roles: [{ role: grid, power: total_power }]',
+      'meter: { power: total_power, imported: energy }',
+      /^11: meter\.imported: there is no value energy$/,
+    ],
+    [
+      'a step of another connection',
+      '[write: { holding: 7, value: $limit }]',
+      '[get: /limit]',
+      /^16: commands\.set_limit\.do\.0: modbus has steps with write, not get/,
+    ],
+    [
+      'a write to two places',
+      'holding: 7,',
+      'holding: 7, coil: 7,',
+      /^16: .*write: must have one of holding, coil, sunspec/,
+    ],
+    [
+      'an argument in the preparation',
+      'commands:\n',
+      'prepare: [write: { holding: 7, value: $limit }]\ncommands:\n',
+      /^12: prepare\.0\.write\.value: there is no argument limit$/m,
+    ],
+    [
+      'a request of another connection',
+      'values:\n',
+      'requests: { all: { get: /all } }\nvalues:\n',
+      /^9: requests\.all: modbus has no requests$/m,
+    ],
+    [
+      'a test of recognition that asks nothing',
+      'maker: Acme\n',
+      'maker: Acme\nrecognise: [register: { input: 4 }]\n',
+      /^4: recognise\.0\.register: must have one of input and holding, and one of equals/,
+    ],
+    ['an alias of nothing', 'input: 3', 'input: *first', /^10: \*first: there is no &first before it/],
+    [
+      'a text that is written to a register',
+      'limit: { name: Limit }',
+      'limit: { name: Limit, type: string }',
+      /^16: .*write\.value: limit is a text: map says its numbers/,
+    ],
     ['a key twice', 'maker: Acme\n', 'maker: Acme\nmaker: Other\n', /^4: /],
   ];
   for (const [title, from, to, expected] of rows)
@@ -133,6 +245,52 @@ describe('a mistake in a template is named with its line', () => {
   test('a good template has no mistake', () => {
     assert.deepEqual(faults(METER), []);
   });
+
+  test('lists within lists, a thousand times', () => {
+    assert.match(faults(`${METER}more: ${'['.repeat(30_000)}`).join('\n'), /too deeply/);
+  });
+
+  test('a name in a path or a message that nothing fills', () => {
+    const http = METER.replace(
+      'modbus: { transports: [tcp] }',
+      'http: { settings: { channel: { name: Channel } } }',
+    )
+      .replace('values:', 'requests: { all: { get: "/all?channel={chanel}" } }\nvalues:')
+      .replace('{ input: 3 }', '{ from: all, path: power }')
+      .replace(
+        '[write: { holding: 7, value: $limit }]',
+        '[{ post: /limit, body: \'{"to": {limits*1000}}\' }]',
+      );
+    assert.deepEqual(faults(http), [
+      '9: requests.all: there is nothing for {chanel}; known are channel, address, user, password',
+      '17: commands.set_limit.do.0: there is nothing for {limits}; known are limit, channel, address, user, password',
+    ]);
+    assert.deepEqual(faults(http.replace('{chanel}', '{channel}').replace('{limits*', '{limit*')), []);
+  });
+});
+
+test('a template is judged with every choice of its parameters, not with the defaults alone', () => {
+  const text = METER.replace(
+    'values:\n  total_power: { input: 3 }',
+    'parameters: { phases: { name: Phases, choices: { 1: One, 3: Three }, default: 3 } }\nvalues:\n' +
+      '  total_power: { input: 3, when: { phases: 3 } }',
+  );
+  const parsed = parseTemplate(text);
+  const { template } = parsed;
+  assert.ok(template);
+  assert.deepEqual(faults(text), []);
+  assert.throws(
+    () => judgeTemplate({ template, id: 'own-meter' }, books),
+    (error) => {
+      assert.ok(error instanceof TemplateError);
+      assert.deepEqual(faultsOf(error.problems, parsed), [
+        { line: 12, message: 'roles.0.power: there is no value total_power (with phases: 1)' },
+      ]);
+      return true;
+    },
+  );
+  for (const id of templateIds)
+    judgeTemplate({ template: parseTemplate(templateText(id)).template ?? assert.fail(id), id }, books);
 });
 
 test('the same template and parameters give the same bytes, and another choice another digest', () => {
@@ -143,7 +301,7 @@ test('the same template and parameters give the same bytes, and another choice a
 
 test("a value with a profile's name and another unit or type fulfils no profile", () => {
   const implemented = (value: string): unknown => {
-    const { template } = parseTemplate(METER.replace('{ input: 3 }', value));
+    const { template } = parseTemplate(METER.replace('{ input: 3 }', value).replace(/^roles.*$/m, ''));
     assert.ok(template);
     return compileTemplate({ template, id: 'own-meter' }, books).manifest['implements'];
   };

@@ -90,14 +90,12 @@ export class DeviceLibrary {
 
   /** Stores a template of the owner; one of the same name is replaced. @throws invalid_template (422) with every mistake */
   async upload(text: string): Promise<LibraryEntry> {
-    const draft = `${OWN}draft`;
-    const judged = found(draft, await this.#ask({ kind: 'entry', id: draft, text }));
-    const { files } = found(draft, await this.#ask({ kind: 'compile', id: draft, text, parameters: {} }));
+    const { entry, files } = await this.#ask({ kind: 'judge', text });
     const { blueprints, database, log } = this.#options;
     const problems = await blueprints.problemsOf(contentOf(files));
     if (problems.length > 0)
       throw invalidTemplate(problems.map((message) => ({ line: lineOf(message, text), message })));
-    const id = OWN + slugFromName(judged.name, 'device', () => false);
+    const id = await this.#ownId(entry.name);
     database.transaction(() => {
       if (this.#store.text(id) === undefined)
         requireUnderLimit(
@@ -109,7 +107,7 @@ export class DeviceLibrary {
       this.#store.put(id, text);
     });
     log.info('device template uploaded', { template_id: id });
-    return { ...judged, id };
+    return { ...entry, id };
   }
 
   /** The text of a template of the owner, as it was uploaded. @throws template_not_found, template_built_in */
@@ -170,6 +168,15 @@ export class DeviceLibrary {
       this.#options.log.warn('device template does not compile', { template_id: template, error });
       return undefined;
     }
+  }
+
+  /** That of the owner's template of this name, else a new one: other names may make the same word. */
+  async #ownId(name: string): Promise<string> {
+    const own = await this.#ask({ kind: 'devices', own: this.#store.all() });
+    const names = new Map(own.map((device) => [device.id, device.name]));
+    const isOfAnother = (slug: string): boolean => (names.get(OWN + slug) ?? name) !== name;
+    const present = own.find((device) => device.name === name);
+    return present?.id ?? OWN + slugFromName(name, 'device', isOfAnother);
   }
 
   #named(id: string): { id: string; text?: string } {

@@ -12,6 +12,8 @@ export type LibraryTask =
   /** All of the library, or those texts of the owner. */
   | { kind: 'devices'; own?: Readonly<Record<string, string>> }
   | ({ kind: 'entry' } & Named)
+  /** An upload: it must compile with each choice of its parameters. */
+  | { kind: 'judge'; text: string }
   | { kind: 'schema' }
   /** Questions of a search on the network. `own`: texts of the owner. */
   | { kind: 'questions'; own: Readonly<Record<string, string>> }
@@ -28,10 +30,18 @@ export interface CompiledDevice {
   manifest: Record<string, unknown>;
 }
 
+/** A template that compiles, and its blueprint with the default parameters. */
+export interface JudgedTemplate {
+  entry: LibraryEntry;
+  /** Path in the archive → content. */
+  files: Readonly<Record<string, string>>;
+}
+
 export interface LibraryResults {
   devices: LibraryDevice[];
   /** Undefined: there is no such template. */
   entry: LibraryEntry | undefined;
+  judge: JudgedTemplate;
   /** JSON Schema of templates. */
   schema: string;
   questions: SearchQuestions;

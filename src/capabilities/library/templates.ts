@@ -3,6 +3,7 @@ import {
   type CompiledTemplate,
   compileTemplate,
   faultsOf,
+  judgeTemplate,
   type ParsedTemplate,
   parseTemplate,
   type Template,
@@ -14,7 +15,7 @@ import type { CompiledManifest } from '../blueprints/index.ts';
 import type { LibraryFiles } from './library-files.ts';
 import type { LibraryDevice, LibraryEntry, LibraryValue, Transport } from './model.ts';
 import type { Recogniser } from './recognition.ts';
-import type { CompiledDevice, LibraryAnswer, LibraryTask } from './tasks.ts';
+import type { CompiledDevice, JudgedTemplate, LibraryAnswer, LibraryTask } from './tasks.ts';
 
 type Source = LibraryDevice['source'];
 
@@ -34,15 +35,16 @@ export function answerOf(task: LibraryTask, files: LibraryFiles, recogniser: Rec
     if (task.kind === 'schema') return { result: JSON.stringify(templateJsonSchema(), undefined, 2) };
     if (task.kind === 'questions') return { result: recogniser.questions(task.own) };
     if (task.kind === 'recognise') return { result: recogniser.recognise(task.evidence, task.own) };
-    const text = task.text ?? files.texts.get(task.id);
+    const text = task.kind === 'judge' ? task.text : (task.text ?? files.texts.get(task.id));
     if (text === undefined) return { result: undefined };
     const parsed = parseTemplate(text);
     if (parsed.template === undefined) return { faults: parsed.faults };
+    if (task.kind === 'judge') return { result: judged(parsed, parsed.template, files) };
     const source = task.text === undefined ? 'LIBRARY' : 'OWN';
     return {
       result:
         task.kind === 'entry'
-          ? entryOf(task.id, source, compiled(task.id, parsed, {}, files), parsed.template)
+          ? entryOf(task.id, source, compiled(task.id, parsed, {}, files).manifest, parsed.template)
           : compiledDevice(task, parsed, parsed.template, files),
     };
   } catch (error) {
@@ -91,7 +93,7 @@ function transportsOf({ modbus, http, mqtt, telegrams, udp }: Template): Transpo
 function entryOf(
   id: string,
   source: Source,
-  { manifest: made }: CompiledTemplate,
+  made: CompiledTemplate['manifest'],
   template: Template,
 ): LibraryEntry {
   const manifest = made as Partial<CompiledManifest>;
@@ -126,6 +128,19 @@ function entryOf(
       accessLevel: command.access_level,
     })),
   };
+}
+
+const DRAFT = 'own-draft';
+
+/** @throws Refusal with the faults of the template */
+function judged(parsed: ParsedTemplate, template: Template, { books }: LibraryFiles): JudgedTemplate {
+  try {
+    const { manifest, files } = judgeTemplate({ template, id: DRAFT }, books);
+    return { entry: entryOf(DRAFT, 'OWN', manifest, template), files };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new Refusal({ faults: faultsOf(error.problems, parsed) });
+  }
 }
 
 function compiledDevice(

@@ -1,12 +1,13 @@
 /** From a device template to the files of an ordinary blueprint. */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Condition, Template, TemplateCommand, TemplateValue } from './template.ts';
-import { type AttributeBook, likeNames } from './attributes.ts';
+import type { Condition, Template } from './template.ts';
+import type { AttributeBook } from './attributes.ts';
+import { checkTemplate, type Connection, connectionOf } from './check.ts';
 import { type Data, luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
 import { withMeterRoles } from './meter.ts';
-import { namesNeeded, operationOf, type PlanParts, planGroups, planSteps } from './plan.ts';
+import { type PlanParts, planGroups, planSteps } from './plan.ts';
 import { TemplateError, type TemplateProblem } from './problem.ts';
 import type { SunSpecBook } from './requests.ts';
 
@@ -43,17 +44,15 @@ interface ArchiveParts {
   parameters: Readonly<Record<string, string>>;
   manifest: Readonly<Record<string, unknown>>;
   plan: Readonly<Record<string, Data>>;
-  kind: Transport;
+  kind: Connection;
   /** Decoder in runtime/ for the telegrams of a meter. */
   decoder: string | undefined;
   /** Some answer is a CSV file. */
   hasCsv: boolean;
 }
 
-const TRANSPORTS = ['modbus', 'http', 'mqtt', 'telegrams', 'udp', 'clock'] as const;
-type Transport = (typeof TRANSPORTS)[number];
 /** Scripts of runtime/ that serve each kind of connection, and their requirements. */
-const SCRIPTS: Readonly<Record<Transport, readonly [string, ...string[]]>> = {
+const SCRIPTS: Readonly<Record<Connection, readonly [string, ...string[]]>> = {
   modbus: ['modbus-transport'],
   http: ['http-transport', 'json-transport'],
   mqtt: ['mqtt-transport', 'json-transport'],
@@ -61,9 +60,6 @@ const SCRIPTS: Readonly<Record<Transport, readonly [string, ...string[]]>> = {
   udp: ['udp-transport', 'json-transport'],
   clock: ['clock-transport'],
 };
-
-const kindOf = (template: Template): Transport =>
-  TRANSPORTS.find((name) => template[name] !== undefined) ?? 'modbus';
 
 /** @throws TemplateError with all mistakes */
 export function compileTemplate(request: CompileRequest, books: LibraryBooks): CompiledTemplate {
@@ -88,7 +84,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
   const constants = constantsOf(parts);
   const groups = planGroups(parts);
   const plan = {
-    ...connectionOf(template),
+    ...settingsOf(template),
     needs_nothing: hasSettings(template) ? undefined : true,
     constants,
     has_alerts: template.alerts !== undefined ? true : undefined,
@@ -106,8 +102,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
       ]),
     ),
   };
-  check(parts, roles);
-  checkCommands(parts, commands);
+  checkTemplate({ ...parts, file: request.template, commands, roles });
   const manifest = manifestOf({ ...parts, commands, roles, constants });
   if (problems.length > 0) throw new TemplateError(problems);
   return {
@@ -117,7 +112,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
         parameters,
         manifest,
         plan,
-        kind: kindOf(template),
+        kind: connectionOf(template),
         decoder: template.telegrams?.format,
         hasCsv: [...parts.requests.values()].some((request) => 'csv' in request && request.csv !== undefined),
       },
@@ -125,6 +120,30 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     ),
     parameters,
   };
+}
+
+/**
+ * The blueprint of the default parameters, if every other choice of a parameter makes one, too.
+ * @throws TemplateError with the mistakes of the defaults, or of the first choice that has some
+ */
+export function judgeTemplate({ template, id }: CompileRequest, books: LibraryBooks): CompiledTemplate {
+  const compiled = compileTemplate({ template, id }, books);
+  for (const [name, { choices }] of Object.entries(withMeterRoles(template).parameters ?? {}))
+    for (const choice of Object.keys(choices)) {
+      if (choice === compiled.parameters[name]) continue;
+      try {
+        compileTemplate({ template, id, parameters: { [name]: choice } }, books);
+      } catch (error) {
+        if (!(error instanceof TemplateError)) throw error;
+        throw new TemplateError(
+          error.problems.map(({ path, message }) => ({
+            path,
+            message: `${message} (with ${name}: ${choice})`,
+          })),
+        );
+      }
+    }
+  return compiled;
 }
 
 /** The files, the same for the same input, and their digest. */
@@ -211,7 +230,7 @@ function constantsOf({ template, values }: PlanParts): Record<string, string> {
   return Object.fromEntries(Object.entries({ vendor, model }).filter(([name]) => !values.has(name)));
 }
 
-function connectionOf({ modbus, http, mqtt, telegrams, udp, clock }: Template): Record<string, Data> {
+function settingsOf({ modbus, http, mqtt, telegrams, udp, clock }: Template): Record<string, Data> {
   if (clock) return {};
   if (modbus) return { timeout_ms: modbus.timeout_ms, pause_ms: modbus.pause_ms };
   if (http) {
@@ -227,63 +246,4 @@ function connectionOf({ modbus, http, mqtt, telegrams, udp, clock }: Template): 
     port: telegrams.port,
     stale_ms: telegrams.stale_s * 1_000,
   };
-}
-
-/** A written value that is an argument names one of its command. */
-function checkCommands({ problems }: PlanParts, commands: ReadonlyMap<string, TemplateCommand>): void {
-  for (const [name, { arguments: declared = {}, do: steps }] of commands)
-    for (const [index, step] of steps.entries()) {
-      const value = 'write' in step ? step.write.value : undefined;
-      if (typeof value === 'string' && !Object.hasOwn(declared, value.slice(1)))
-        problems.push({
-          path: ['commands', name, 'do', index, 'write', 'value'],
-          message: `there is no argument ${value.slice(1)}`,
-        });
-    }
-}
-
-/** A tariff and `setting` name settings of the connection; `now` names a schedule. */
-function checkSettings(name: string, value: TemplateValue, { template, values, problems }: PlanParts): void {
-  const declared = { ...template.http?.settings, ...template.clock?.settings };
-  const schedule = 'schedule' in value ? value.schedule : undefined;
-  const ofSchedule = [
-    ...Object.values(schedule?.tariff ?? {}),
-    ...(schedule?.factor === undefined ? [] : [schedule.factor]),
-  ];
-  const setting = 'setting' in value && value.setting !== undefined ? [value.setting] : [];
-  for (const wanted of [...ofSchedule, ...setting])
-    if (!Object.hasOwn(declared, wanted))
-      problems.push({ path: ['values', name], message: `there is no setting ${wanted}` });
-  const now = 'now' in value ? values.get(value.now ?? '') : undefined;
-  if (now && !('schedule' in now))
-    problems.push({ path: ['values', name], message: `${namesNeeded(value).join()} is no schedule` });
-}
-
-/** Faults beyond the shape of the file: references that must exist, and one connection. */
-function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
-  const { template, values, problems, book } = parts;
-  const connections = TRANSPORTS.filter((name) => template[name] !== undefined).length;
-  if (connections !== 1)
-    problems.push({ path: [], message: 'must have one of modbus, http, mqtt, telegrams, udp and clock' });
-  for (const [name, value] of values) {
-    const isKnown = Object.values(book.groups).some((group) => Object.hasOwn(group, name));
-    if (!isKnown && value.internal !== true && value.name === undefined)
-      problems.push({
-        path: ['values', name],
-        message: `is not in attributes.yml${likeNames(book, name)}: give it a name and a unit`,
-      });
-    if (operationOf(value) !== undefined && namesNeeded(value).includes(name))
-      problems.push({ path: ['values', name], message: 'needs itself' });
-    checkSettings(name, value, parts);
-    const named = 'alerts' in value ? Object.values({ ...value.alerts, ...value.alert_bits }) : [];
-    for (const alert of named)
-      if (!Object.hasOwn(template.alerts ?? {}, alert))
-        problems.push({ path: ['values', name, 'alerts'], message: `there is no alert ${alert}` });
-  }
-  for (const [index, role] of roles.entries())
-    for (const key of ['power', 'forward', 'reverse', 'soc'] as const) {
-      const wanted = role[key];
-      if (wanted !== undefined && !values.has(wanted))
-        problems.push({ path: ['roles', index, key], message: `there is no value ${wanted}` });
-    }
 }

@@ -416,12 +416,13 @@ export function planSteps(
 type Write = Extract<TemplateStep, { write: unknown }>['write'];
 
 function writeTarget(write: Write, template: Template, sunSpec: SunSpecBook): Rule | string {
+  if ([write.holding, write.coil, write.sunspec].filter((target) => target !== undefined).length !== 1)
+    return 'must have one of holding, coil, sunspec';
   if (write.coil !== undefined) return { coil: write.coil };
   const isLowFirst = (write.word_order ?? template.modbus?.word_order) === 'low_first';
   const words = { as: write.as, low_first: isLowFirst && registersOf(write.as) > 1 ? true : undefined };
   if (write.holding !== undefined) return { holding: write.holding, ...words };
-  if (write.sunspec === undefined) return 'must have one of holding, coil, sunspec';
-  const field = sunSpecField(write.sunspec, sunSpec);
+  const field = sunSpecField(write.sunspec ?? '', sunSpec);
   if (typeof field === 'string') return field;
   return { models: field.models, first: field.first, exponent_first: field.exponentAt, as: field.type };
 }

@@ -33,6 +33,9 @@ interface RegisterRequest {
   models: readonly number[] | undefined;
 }
 
+/** Most registers of one kind that Modbus can address. */
+const REGISTERS = 65_536;
+
 const SUNSPEC_TYPES: Readonly<Record<string, string>> = { acc32: 'u32', sf: 'i16' };
 
 /** The registers that a value of a Modbus device comes from; a message if it names none. */
@@ -50,12 +53,16 @@ function registerField(value: ModbusValue, template: Template): RegisterField | 
   const [kind] = named;
   if (kind === undefined || named.length > 1) return 'must have one of input, holding, coil, discrete';
   const isBit = kind === 'coil' || kind === 'discrete';
+  const first = value[kind] ?? 0;
+  const count = isBit ? 1 : registersOf(value.as);
+  if (first + count > REGISTERS)
+    return `${value.as} needs ${count} registers, and the last one is ${REGISTERS - 1}`;
   return {
     kind,
     unit: value.unit_id,
     models: undefined,
-    first: value[kind] ?? 0,
-    count: isBit ? 1 : registersOf(value.as),
+    first,
+    count,
     type: isBit ? 'u16' : value.as,
     isLowFirst: (value.word_order ?? template.modbus?.word_order) === 'low_first',
     exponentAt: value.scale_register,

@@ -12,10 +12,10 @@ import {
   telegramsConnection,
   udpConnection,
 } from './connections.ts';
-import { chosenBy, name, oneOf, scalar, shape, text, wordOrder } from './primitives.ts';
+import { chosenBy, name, number, oneOf, scalar, shape, text, wordOrder } from './primitives.ts';
 
 const address = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
-const positive = v.pipe(v.number(), v.gtValue(0));
+const positive = v.pipe(number, v.gtValue(0));
 
 /** How the words of registers become a number or a text. `string8` takes eight registers. */
 const WORD_TYPES = ['u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'f32', 'f64'] as const;
@@ -52,7 +52,7 @@ const common = {
 /** Steps from a raw value to the value of the attribute, in this order. */
 const conversion = {
   /** Raw values that mean *no value*. */
-  no_value: v.optional(v.array(v.union([v.number(), v.string()]))),
+  no_value: v.optional(v.array(v.union([number, v.string()]))),
   /** Bits taken from a raw integer, both counted from 0: `[8, 11]`. */
   bits: v.optional(
     v.tuple([
@@ -60,13 +60,15 @@ const conversion = {
       v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(63)),
     ]),
   ),
-  scale: v.optional(v.number()),
-  offset: v.optional(v.number()),
+  scale: v.optional(v.pipe(number, v.notValue(0, 'must not be 0'))),
+  offset: v.optional(number),
   /** Raw value → value; other raw values are no value. */
   enum: v.optional(v.record(v.string(), scalar)),
   /** Raw value → name of an alert, or with `alert_bits` bit → name. */
   alerts: v.optional(v.record(v.string(), name)),
-  alert_bits: v.optional(v.record(v.string(), name)),
+  alert_bits: v.optional(
+    v.record(v.pipe(v.string(), v.regex(/^([0-9]|[1-5]\d|6[0-3])$/, 'must be a bit from 0 to 63')), name),
+  ),
 };
 
 const registerSource = {
@@ -138,7 +140,7 @@ const scheduleValue = shape({
     /** Added to the times, for services that give the end of an interval. */
     shift_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(-1_440), v.maxValue(1_440))),
     /** Value of times between the first and the last that have none. */
-    gaps: v.optional(v.number()),
+    gaps: v.optional(number),
   }),
 });
 
@@ -155,7 +157,7 @@ const obisValue = shape({
   ),
 });
 
-const operands = v.pipe(v.array(v.union([name, v.number()])), v.minLength(2));
+const operands = v.pipe(v.array(v.union([name, number])), v.minLength(2));
 const derivedValue = shape({
   ...common,
   enum: conversion.enum,
@@ -173,7 +175,7 @@ const derivedValue = shape({
   /** The first of several that has a value. */
   first: v.optional(operands),
   /** One of several, by another value: `{ by: mode, of: { charging: a, discharging: b } }`. */
-  select: v.optional(shape({ by: name, of: v.record(v.string(), v.union([name, v.number()])) })),
+  select: v.optional(shape({ by: name, of: v.record(v.string(), v.union([name, number])) })),
   constant: v.optional(scalar),
   /** A setting of the connection. */
   setting: v.optional(name),
@@ -200,15 +202,15 @@ const argument = shape({
   description: v.optional(text),
   type: v.optional(v.picklist(['float', 'integer', 'string', 'boolean']), 'float'),
   unit: v.optional(text),
-  min: v.optional(v.number()),
-  max: v.optional(v.number()),
+  min: v.optional(number),
+  max: v.optional(number),
   enum: v.optional(v.union([v.array(scalar), v.record(v.string(), text)])),
   default: v.optional(scalar),
 });
 
 /** A number, or an argument of the command: `$current`. */
 const operand = v.union([
-  v.number(),
+  number,
   v.pipe(v.string(), v.regex(/^\$[a-z][a-z0-9_]*$/, 'must be a number or an argument, such as $current')),
 ]);
 
@@ -221,7 +223,7 @@ const registerWrite = shape({
   unit_id: modbusValue.entries.unit_id,
   value: operand,
   /** Value of the argument → raw value. */
-  map: v.optional(v.record(v.string(), v.number())),
+  map: v.optional(v.record(v.string(), number)),
   /** The raw value is the value divided by this. */
   scale: v.optional(positive),
   /** Function of the request; by default 6 for one register, 16 for several. */
@@ -367,7 +369,7 @@ const recognition = oneOf(
       holding: v.optional(address),
       ...registerSource,
       equals: v.optional(v.array(scalar)),
-      between: v.optional(v.tuple([v.number(), v.number()])),
+      between: v.optional(v.tuple([number, number])),
       begins_with: v.optional(text),
     }),
   }),
