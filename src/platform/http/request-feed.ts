@@ -13,6 +13,8 @@ const NOTHING = Buffer.alloc(0);
  * one byte cost 3 µs each, and 64 KiB hold 11 000 of them.
  */
 const TURN_BYTES = 4_096;
+/** As many of a request that did not wait for a turn, because all connections may have begun one at the same time. */
+const FIRST_BYTES = 1_024;
 /** A piece costs as much as so many bytes, however short it is. */
 const PIECE_BYTES = 64;
 
@@ -65,7 +67,7 @@ export class RequestFeed {
   #tail: Buffer = NOTHING;
   #requestsAhead = 0;
   /** Since its last turn. */
-  #parsedBytes = 0;
+  #parsedBytes = TURN_BYTES - FIRST_BYTES;
   /** So many bytes certainly belong to the body of the current request and hold no further one. */
   #bodyBytes = 0;
   /** Until its turn comes: Node resumes a connection by itself once it has read a body. */
@@ -90,7 +92,7 @@ export class RequestFeed {
   goOn(): void {
     if (this.#pending.length === 0) {
       this.#requestsAhead = 0;
-      this.#parsedBytes = 0;
+      this.#parsedBytes = TURN_BYTES - FIRST_BYTES;
       return;
     }
     this.countAhead();
@@ -143,7 +145,7 @@ export class RequestFeed {
     const body = this.#pending.subarray(0, this.#bodyBytes);
     this.#bodyBytes -= body.length;
     if (body.length > 0) return body;
-    const pending = this.#pending.subarray(0, TURN_BYTES);
+    const pending = this.#pending.subarray(0, Math.max(FIRST_BYTES, TURN_BYTES - this.#parsedBytes));
     const tailBytes = this.#tail.length;
     const seam = Buffer.concat([this.#tail, pending.subarray(0, END.length - 1)]).indexOf(END);
     const at = seam < 0 ? pending.indexOf(END) : seam - tailBytes;

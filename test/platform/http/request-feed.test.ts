@@ -56,6 +56,25 @@ for (const [name, sent] of bodies)
     assert.ok(most <= 2 * TURN_BYTES, `${most} bytes`);
   });
 
+test('connections that begin at the same time are parsed little before the first of them has its turn', async () => {
+  const turns = new AheadTurns();
+  const parsedBytes = Array.from({ length: 20 }, () => 0);
+  const lines = parsedBytes.map((_, index) => {
+    const line = new PassThrough();
+    line.on('data', (piece: Buffer) => {
+      parsedBytes[index] = (parsedBytes[index] ?? 0) + piece.length;
+    });
+    const options = { isBusy: () => false, requestsAhead: 32, onSentAhead: () => undefined, turns };
+    return { line, feed: new RequestFeed(line as unknown as Socket, options) };
+  });
+  for (const { line } of lines) line.write('1\r\nx\r\n'.repeat(2_000));
+  await nextTurn();
+  // Two pieces each, and one connection whose turn has come.
+  const sum = parsedBytes.reduce((total, each) => total + each, 0);
+  for (const { feed } of lines) feed.stop();
+  assert.ok(sum > 0 && sum <= 20 * 2 * 1_024 + 2 * TURN_BYTES, `${sum} bytes`);
+});
+
 test('a body of a declared length is parsed as it comes', async () => {
   const line = new PassThrough({ highWaterMark: 200_000 });
   const pieces: number[] = [];
