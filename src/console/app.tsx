@@ -10,7 +10,7 @@ import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { FailedPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { isRehearsal } from './rehearsal.ts';
-import { holdWhile, leaveBy, route } from './route.ts';
+import { holdWhile, leaveBy, route, WALL } from './route.ts';
 import { confirm, loginReason, logOut, look, may, me, state, wasLoggedIn } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
@@ -62,6 +62,7 @@ const ProtocolPage = lazy(() => import('./box/protocol.tsx').then((part) => part
 const RulePage = lazy(() => import('./rules/page.tsx').then((part) => part.RulePage));
 const RulesPage = lazy(() => import('./rules/list.tsx').then((part) => part.RulesPage));
 const SitePage = lazy(() => import('./pages/site.tsx').then((part) => part.SitePage));
+const WallPage = lazy(() => import('./site/wall.tsx').then((part) => part.WallPage));
 const SystemPage = lazy(() => import('./box/page.tsx').then((part) => part.SystemPage));
 
 function Page() {
@@ -73,6 +74,7 @@ function Page() {
   if (first === 'devices' && may('OWNER')) return <ArrangePage />;
   if (first === 'history' && second === 'energy') return <EnergyHistory period={third} />;
   if (first === 'history') return <HistoryPage window={second} chosen={third} />;
+  if (first === WALL) return <WallPage />;
   if (first === 'alerts') return <AlertsPage tab={second} />;
   if (first === 'rules')
     return second === undefined ? <RulesPage /> : <RulePage key={second} name={second} />;
@@ -184,26 +186,32 @@ function Console() {
   useStored(loadSite);
   // Somebody may have given this user another name or role.
   useFollow(remoteChangeCount, () => void confirm());
+  const isWall = route.value[0] === WALL;
+  const content = (
+    <main id="content" tabIndex={-1} class={isWall ? 'on-wall' : undefined}>
+      {!isConnected.value && <LostLine />}
+      {isConnected.value && obstacle.value && (
+        <Banner>{say.frame.obstacles[obstacle.value](location.origin, location.hostname)}</Banner>
+      )}
+      {isRehearsal() && <Banner>{say.frame.rehearsal}</Banner>}
+      {isConnected.value && <ErrorNotice error={loadError.value} />}
+      <Settling.Provider value={holds}>
+        <div class={isSettled ? undefined : 'settling'} data-text={say.everywhere.loading}>
+          {!may('READONLY') ? <Loading /> : <Page />}
+        </div>
+      </Settling.Provider>
+      {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
+    </main>
+  );
+  // It fills the screen, without the menu.
+  if (isWall) return content;
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skipToContent}>
         {say.frame.toTheContent}
       </a>
       <Navigation />
-      <main id="content" tabIndex={-1}>
-        {!isConnected.value && <LostLine />}
-        {isConnected.value && obstacle.value && (
-          <Banner>{say.frame.obstacles[obstacle.value](location.origin, location.hostname)}</Banner>
-        )}
-        {isRehearsal() && <Banner>{say.frame.rehearsal}</Banner>}
-        {isConnected.value && <ErrorNotice error={loadError.value} />}
-        <Settling.Provider value={holds}>
-          <div class={isSettled ? undefined : 'settling'} data-text={say.everywhere.loading}>
-            {!may('READONLY') ? <Loading /> : <Page />}
-          </div>
-        </Settling.Provider>
-        {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
-      </main>
+      {content}
       <Leaving />
     </div>
   );

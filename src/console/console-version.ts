@@ -3,7 +3,7 @@
  * page is the other's.
  */
 import { callForText } from './api.ts';
-import { route } from './route.ts';
+import { route, WALL } from './route.ts';
 
 let isOther = false;
 
@@ -12,6 +12,8 @@ export async function lookForNewConsole(): Promise<void> {
   const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
   const page = await callForText('GET', '/', undefined, 'text/html').catch(() => own);
   isOther = !page.includes(own);
+  // Nobody goes to another page there.
+  if (isOther && route.value[0] === WALL) location.reload();
 }
 
 // A user who chose to stay on a page with input has not changed the route, and keeps it.

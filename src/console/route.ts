@@ -1,6 +1,9 @@
 /** The page that the address names: `#/devices/<id>/logs`. One file is served for all of them. */
 import { computed, signal } from '@preact/signals';
 
+/** Page of a display on a wall, at which nobody stands: `#/wall`, or `#/wall/<token>` to log in by itself. */
+export const WALL = 'wall';
+
 const hash = signal(location.hash);
 /** Scroll positions by address, restored when the user comes back. */
 const positions = new Map<string, number>();

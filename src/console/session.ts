@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { ApiError, call, callFor, isOfProxy, NoAnswer, whenRefused } from './api.ts';
 import type { Claim, Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
+import { route, WALL } from './route.ts';
 import type { say } from './words/index.ts';
 
 type SessionState = 'unknown' | 'unreachable' | 'failed' | 'unclaimed' | 'logged-out' | 'logged-in';
@@ -75,7 +76,7 @@ export async function look(): Promise<void> {
     if (!wasIn) {
       const { claimed, logged_in: isLoggedIn = false } = await readClaim();
       // The user is read only where there is an answer: browsers list a refusal as an error of the page.
-      if (!claimed || !isLoggedIn) {
+      if (!claimed || !(isLoggedIn || (await enterByLink()))) {
         state.value = claimed ? 'logged-out' : 'unclaimed';
         return;
       }
@@ -100,6 +101,24 @@ export async function look(): Promise<void> {
     loginReason.value ??= 'ended';
     await look();
   }
+}
+
+/** As long as browsers keep a cookie at all. */
+const LINK_LIFETIME_S = 400 * 86_400;
+
+/**
+ * Logs in by the token in the address of a wall display; resolves with whether that lets it in. Where somebody is logged in
+ * the token does not count, so that a link of a stranger changes nobody's login.
+ */
+async function enterByLink(): Promise<boolean> {
+  const [page, token] = route.value;
+  if (page !== WALL || token === undefined || !/^[\w.~-]+$/.test(token)) return false;
+  // Takes away the cookie of a login that has ended, which a script cannot replace.
+  await call('POST', '/v3/auth/logout', undefined, 'reads');
+  const isEncrypted = location.protocol === 'https:';
+  const name = isEncrypted ? '__Host-gateway_session' : 'gateway_session_http';
+  document.cookie = `${name}=${token}; Path=/; SameSite=Strict; Max-Age=${LINK_LIFETIME_S}${isEncrypted ? '; Secure' : ''}`;
+  return (await readClaim()).logged_in === true;
 }
 
 const readClaim = (): Promise<Claim> => callFor('claim', 'GET', '/v3/auth/claim');

@@ -6,6 +6,7 @@ import { until } from '../support/until.ts';
 /** Addresses of all pages of the console, of a site with a device `battery` and a rule `greeting`. */
 export const PAGES = [
   '#/',
+  '#/wall',
   '#/devices',
   '#/history/day',
   '#/history/energy/2026',

@@ -72,7 +72,6 @@ const SAME: readonly string[] = [
   'box.state',
   'box.updates',
   'box.version',
-  'devices.asking',
   'devices.id',
   'devices.offline',
   'devices.online',

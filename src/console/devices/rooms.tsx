@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { compareNames } from '../by-name.ts';
 import { groupBy } from '../group-by.ts';
 import type { LiveDevice } from '../live.ts';
+import { WALL } from '../route.ts';
 import { may } from '../session.ts';
 import { Check } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -25,10 +26,10 @@ const mayBeInRooms = (devices: readonly LiveDevice[]): boolean =>
 /** Whether the overview has these devices by room: it was chosen, and there are rooms. */
 export const isInRooms = (devices: readonly LiveDevice[]): boolean => isByRoom.value && mayBeInRooms(devices);
 
-/** The choice between rooms and roles, and the way to rooms and order. */
+/** The choice between rooms and roles, and the ways to rooms and order, and to the display on a wall. */
 export function ListTools({ devices }: { devices: readonly LiveDevice[] }) {
   const isChoice = mayBeInRooms(devices);
-  if (devices.length === 0 || !(isChoice || may('OWNER'))) return null;
+  if (devices.length === 0) return null;
   return (
     <div class="filter">
       {isChoice && (
@@ -41,6 +42,9 @@ export function ListTools({ devices }: { devices: readonly LiveDevice[] }) {
           {say.devices.arrange}
         </a>
       )}
+      <a class="button wall-link" href={`#/${WALL}`}>
+        {say.devices.wall}
+      </a>
     </div>
   );
 }

@@ -46,9 +46,11 @@ export function SitePage() {
     <>
       <PageHead title={say.frame.site} />
       <Awaited answer={answer} error={error} />
-      {answer && <SiteForm stored={answer} />}
-      <SourcesCard />
-      <TariffsCard />
+      <div class="columns wide">
+        {answer && <SiteForm stored={answer} />}
+        <SourcesCard />
+        <TariffsCard />
+      </div>
     </>
   );
 }

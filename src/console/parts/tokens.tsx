@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { callFor, path, remove } from '../api.ts';
 import { momentText } from '../format.ts';
+import { WALL } from '../route.ts';
 import {
   AskButton,
   Button,
@@ -103,6 +104,12 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
       <Dialog title={say.access.tokenName(name)} onClose={onClose}>
         <Notice kind="warning">{say.access.copyNow}</Notice>
         <Code text={token} />
+        {role === 'READONLY' && (
+          <>
+            <p class="between">{say.access.wallLink}</p>
+            <Code text={`${location.origin}/#/${WALL}/${token}`} />
+          </>
+        )}
         <div class="actions end">
           <Button kind="primary" onClick={onClose}>
             {say.everywhere.close}

@@ -14,7 +14,7 @@ import type { Alert, SiteAttention } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
-/** More items are shown as a number. */
+/** On the overview. */
 const SHOWN_MAX = 8;
 const ALERTS_READ = 200;
 const ORDER = ['error', 'warning', 'info'] as const;
@@ -67,16 +67,15 @@ async function loadAlerts(): Promise<{ raised: Alert[]; unread: number }> {
   return { raised: [...unseen.items, ...seen], unread: unseen.total - unseen.items.length };
 }
 
-export function Attention({
-  devices,
-  rest,
-  onOffline,
-}: {
+interface Matters {
   devices: readonly LiveDevice[];
   rest: ReturnType<typeof useAttention>;
   /** Shows the devices that are offline. */
-  onOffline: () => void;
-}) {
+  onOffline?: () => void;
+}
+
+/** What needs a person, the worst first, and whether all of it is known. */
+export function useMatters({ devices, rest, onOffline = () => undefined }: Matters) {
   void statusVersion.value;
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
@@ -101,21 +100,23 @@ export function Attention({
   ].toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   const error = alerts.error ?? rest.error;
   const isRead = alerts.answer !== undefined && rest.answer !== undefined && error === undefined;
+  // An unknown state is not shown as good.
+  return { items, unread, error, isWell: items.length === 0 && isRead && isConnected.value };
+}
+
+export function Attention(matters: Matters) {
+  const { items, unread, error, isWell } = useMatters(matters);
   return (
     <>
       {/* That the gateway is away stands above all pages. */}
       {!(error instanceof NoAnswer) && <ErrorNotice error={error} />}
-      {items.length > 0 ? (
-        <Items items={items} unread={unread} />
-      ) : (
-        // An unknown state is not shown as good.
-        isRead && isConnected.value && <AllWell />
-      )}
+      {items.length > 0 && <Items items={items} unread={unread} />}
+      {isWell && <AllWell />}
     </>
   );
 }
 
-function AllWell() {
+export function AllWell() {
   return (
     <p class="all-well" data-test="attention">
       <svg viewBox="0 0 24 24" aria-hidden="true">
@@ -126,15 +127,24 @@ function AllWell() {
   );
 }
 
-function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
-  const more = Math.max(0, items.length - SHOWN_MAX) + unread;
+/** @param props.shownMax more are shown as a number */
+export function Items({
+  items,
+  unread,
+  shownMax = SHOWN_MAX,
+}: {
+  items: readonly Item[];
+  unread: number;
+  shownMax?: number;
+}) {
+  const more = Math.max(0, items.length - shownMax) + unread;
   return (
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
       <h2 id="attention-title" class="hidden">
         {say.site.needsAttention}
       </h2>
       <ul>
-        {items.slice(0, SHOWN_MAX).map(({ key, severity, text, since: from, href, onClick }) => (
+        {items.slice(0, shownMax).map(({ key, severity, text, since: from, href, onClick }) => (
           <li key={key} class={severity}>
             <a href={href} onClick={onClick}>
               <span class="sign" aria-hidden="true">

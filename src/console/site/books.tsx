@@ -1,5 +1,6 @@
 /** Energy of a day, week, month or year: solar yield, sources of consumption, and the period before. */
 import { groupBy } from '../group-by.ts';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EpochMs } from '../../lib/time.ts';
 import { callFor } from '../api.ts';
@@ -197,27 +198,19 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   ];
   return (
     <>
-      <div class="books-head">
-        <Dial ratio={total.self_sufficiency} />
-        <dl class="books-numbers">
-          <Number role="pv" name={say.site.produced} value={energyText(produced(total))} />
-          <Number role="load" name={say.site.used} value={energyText(consumed(total.uses_wh))} />
-          <Number role="grid" name={say.site.exported} value={energyText(total.uses_wh.grid)} />
-          <Number role="grid" name={say.site.imported} value={energyText(total.sources_wh.grid)} />
-        </dl>
-      </div>
+      <BooksHead book={total} />
       <Bar title={say.site.consumption} parts={consumption} />
       <Bar title={say.site.role.pv} parts={sun} />
       <dl class="books-numbers small">
-        <Number
+        <Amount
           name={say.site.selfConsumption}
           value={percentText(total.self_consumption)}
           hint={say.site.selfConsumptionHint}
         />
         {total.uses_wh.battery + total.sources_wh.battery > 0 && (
           <>
-            <Number role="battery" name={say.site.charged} value={energyText(total.uses_wh.battery)} />
-            <Number role="battery" name={say.site.discharged} value={energyText(total.sources_wh.battery)} />
+            <Amount role="battery" name={say.site.charged} value={energyText(total.uses_wh.battery)} />
+            <Amount role="battery" name={say.site.discharged} value={energyText(total.sources_wh.battery)} />
           </>
         )}
       </dl>
@@ -238,6 +231,22 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   );
 }
 
+/** How much of the consumption was own, and the four amounts that matter most. @param props.children further amounts */
+export function BooksHead({ book, children }: { book: Book; children?: ComponentChildren }) {
+  return (
+    <div class="books-head">
+      <Dial ratio={book.self_sufficiency} />
+      <dl class="books-numbers">
+        <Amount role="pv" name={say.site.produced} value={energyText(produced(book))} />
+        <Amount role="load" name={say.site.used} value={energyText(consumed(book.uses_wh))} />
+        <Amount role="grid" name={say.site.exported} value={energyText(book.uses_wh.grid)} />
+        <Amount role="grid" name={say.site.imported} value={energyText(book.sources_wh.grid)} />
+        {children}
+      </dl>
+    </div>
+  );
+}
+
 /** Where there is a tariff. */
 function MoneyPart({ money, currency }: { money: NonNullable<Book['money']>; currency: string }) {
   const { import: imported, export: exported } = money.unpriced_kwh;
@@ -248,12 +257,12 @@ function MoneyPart({ money, currency }: { money: NonNullable<Book['money']>; cur
         {say.site.money.total} <b>{text(money.total_cost)}</b>
       </h3>
       <dl class="books-numbers small">
-        <Number name={say.site.money.cost} value={text(money.import_cost)} />
+        <Amount name={say.site.money.cost} value={text(money.import_cost)} />
         {money.standing_charge !== 0 && (
-          <Number name={say.site.money.standing} value={text(money.standing_charge)} />
+          <Amount name={say.site.money.standing} value={text(money.standing_charge)} />
         )}
-        <Number name={say.site.money.revenue} value={text(money.export_revenue)} />
-        <Number
+        <Amount name={say.site.money.revenue} value={text(money.export_revenue)} />
+        <Amount
           name={say.site.money.saved}
           value={text(money.own_consumption_value)}
           hint={say.site.money.savedHint}
@@ -268,7 +277,17 @@ function MoneyPart({ money, currency }: { money: NonNullable<Book['money']>; cur
 
 const produced = ({ sources_wh: sources }: Book): number => sources.pv + sources.generator;
 
-function Number({ role, name, value, hint }: { role?: Role; name: string; value: string; hint?: string }) {
+export function Amount({
+  role,
+  name,
+  value,
+  hint,
+}: {
+  role?: Role;
+  name: string;
+  value: string;
+  hint?: string;
+}) {
   const [number = '', unit = ''] = value.split(' ');
   return (
     <div class={hint !== undefined ? 'explained' : undefined}>

@@ -24,17 +24,16 @@ export function usePower() {
   return power;
 }
 
+type Read = Pick<ReturnType<typeof usePower>, 'answer' | 'error'>;
+
 /** @param props.children what is used daily, or false */
 export function SiteNow({
   answer: power,
   error,
   children,
-}: Pick<ReturnType<typeof usePower>, 'answer' | 'error'> & { children: ComponentChildren }) {
-  const at = power?.at;
-  const isOld = useMemo(
-    () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
-    [at],
-  );
+}: Read & {
+  children: ComponentChildren;
+}) {
   if (!power)
     return (
       <>
@@ -55,6 +54,33 @@ export function SiteNow({
         {children}
       </>
     );
+  return (
+    <div class={children === false ? 'site-now' : 'site-now with-controls'}>
+      <Scene power={power} error={error}>
+        {may('OWNER') && (
+          <p class="hint sources">
+            <a href="#/site">{say.site.sources}</a>
+          </p>
+        )}
+      </Scene>
+      {children}
+      <BooksCard />
+    </div>
+  );
+}
+
+/** The sentence and the picture of what flows. @param props.children below them */
+export function Scene({
+  power,
+  error,
+  children,
+}: {
+  power: PowerNow;
+  error: unknown;
+  children?: ComponentChildren;
+}) {
+  const { at } = power;
+  const isOld = useMemo(() => computed(() => nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S), [at]);
   // Values from before the connection was lost, or that are too old, are not shown as current.
   const shown = isConnected.value && !isOld.value ? power : unknown(power);
   const { title, more } = sentenceOf(shown);
@@ -62,27 +88,19 @@ export function SiteNow({
     (now) => now.role === 'pv' && now.power_w !== null && directionOf(now) === 0,
   );
   return (
-    <div class={children === false ? 'site-now' : 'site-now with-controls'}>
-      <section class={isNight ? 'card scene night' : 'card scene'} aria-labelledby="now-title">
-        <svg class="land" viewBox="0 0 400 300" preserveAspectRatio="none" aria-hidden="true">
-          <path class="far" d="M0 214C60 178 120 190 190 206S330 226 400 186V300H0z" />
-          <path class="near" d="M0 246C80 224 150 248 220 252S350 232 400 240V300H0z" />
-        </svg>
-        <header class="say">
-          <h2 id="now-title">{title}</h2>
-          <p>{more}</p>
-        </header>
-        <FlowPicture power={shown} />
-        {may('OWNER') && (
-          <p class="hint sources">
-            <a href="#/site">{say.site.sources}</a>
-          </p>
-        )}
-        {isOld.value && !(error instanceof NoAnswer) && <ErrorNotice error={error} />}
-      </section>
+    <section class={isNight ? 'card scene night' : 'card scene'} aria-labelledby="now-title">
+      <svg class="land" viewBox="0 0 400 300" preserveAspectRatio="none" aria-hidden="true">
+        <path class="far" d="M0 214C60 178 120 190 190 206S330 226 400 186V300H0z" />
+        <path class="near" d="M0 246C80 224 150 248 220 252S350 232 400 240V300H0z" />
+      </svg>
+      <header class="say">
+        <h2 id="now-title">{title}</h2>
+        <p>{more}</p>
+      </header>
+      <FlowPicture power={shown} />
       {children}
-      <BooksCard />
-    </div>
+      {isOld.value && !(error instanceof NoAnswer) && <ErrorNotice error={error} />}
+    </section>
   );
 }
 

@@ -168,6 +168,14 @@ export function Card({
   );
 }
 
+/** Names the page in the browser's tab. */
+export function useTitle(title: string, part = ''): void {
+  useEffect(() => {
+    const names = [title, part].filter((name) => name !== '');
+    document.title = [names.join(' – '), siteName()].filter((name) => name !== '').join(' · ');
+  }, [title, part, siteName()]);
+}
+
 export function PageHead({
   title,
   sign,
@@ -183,10 +191,7 @@ export function PageHead({
   back?: { href: string; text: string };
   children?: ComponentChildren;
 }) {
-  useEffect(() => {
-    const names = [typeof title === 'string' ? title : '', part ?? ''].filter((name) => name !== '');
-    document.title = [names.join(' – '), siteName()].filter((name) => name !== '').join(' · ');
-  }, [title, part, siteName()]);
+  useTitle(typeof title === 'string' ? title : '', part);
   return (
     <header class="page-head">
       <div>

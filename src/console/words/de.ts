@@ -20,3 +20,4 @@ export { fieldTrace } from './de/field-trace.ts';
 export { documents } from './de/documents.ts';
 export { adding } from './de/adding.ts';
 export { protocol } from './de/protocol.ts';
+export { wall } from './de/wall.ts';

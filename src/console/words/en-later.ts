@@ -13,6 +13,7 @@ import { fieldTrace } from './en/field-trace.ts';
 import { documents } from './en/documents.ts';
 import { adding } from './en/adding.ts';
 import { protocol } from './en/protocol.ts';
+import { wall } from './en/wall.ts';
 
 export const enLater = {
   rules,
@@ -28,6 +29,7 @@ export const enLater = {
   documents,
   adding,
   protocol,
+  wall,
 };
 
 /** All that is said. */

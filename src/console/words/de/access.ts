@@ -5,7 +5,7 @@ import { operations, originNames, reasons } from './operations.ts';
 export const access: typeof enLater.access = {
   readonly: 'Nur lesen',
   user: 'Nutzer: führt Befehle aus',
-  owner: 'Eigentümer: ändert Geräte und Anlage',
+  owner: 'Eigentümer: Geräte und Anlage',
   installer: 'Installateur: alles',
   yourPassword: 'Ihr Passwort',
   changePassword: 'Passwort ändern',
@@ -50,6 +50,7 @@ export const access: typeof enLater.access = {
   endConfirm: 'Widerrufen',
   endAsking: 'Widerrufen …',
   tokenName: (name) => `Token ${name}`,
+  wallLink: 'Ein Tablet, das diese Adresse öffnet, zeigt die Anlage an der Wand, ohne Anmeldung:',
   copyNow: 'Kopieren Sie das Token jetzt. Es kann nicht noch einmal angezeigt werden.',
   newToken: 'Neues Token',
   makeToken: 'Token erstellen',

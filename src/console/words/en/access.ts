@@ -48,6 +48,7 @@ export const access = {
   endConfirm: 'Revoke',
   endAsking: 'Revoke…',
   tokenName: (name: string) => `Token ${name}`,
+  wallLink: 'A tablet that opens this address shows the site on a wall, without a login:',
   copyNow: 'Copy the token now. It cannot be shown again.',
   newToken: 'New token',
   makeToken: 'Create token',

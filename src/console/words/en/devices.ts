@@ -25,6 +25,7 @@ export const devices = {
   noRoom: 'Without a room',
   byRoom: 'By room',
   arrange: 'Order and rooms',
+  wall: 'Wall display',
   offlineNoCommand: 'The device is offline and accepts no commands until it reconnects.',
   lastValue: (age: string, at: string) => `The last value was received ${age} ago (${at}).`,
   noValueEver: 'No value has been received yet. The connection details are under Settings.',
