@@ -50,7 +50,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
       await page.evaluate(
         'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
       );
-      const said = await page.locator('main .empty h3, main p.hint').allInnerTexts();
+      const said = await page.locator('main .empty .title, main p.hint').allInnerTexts();
       for (const text of said) if (NOTHING_THERE.test(text)) wrong.push(`${hash} says ${text}`);
       if (held > 0 && (await page.locator('main .loading').count()) === 0)
         wrong.push(`${hash} does not say that it is loading`);

@@ -138,7 +138,8 @@ export function Notice({
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <h3>{title}</h3>
+      {/* No heading: it may stand right below the title of the page. */}
+      <p class="title">{title}</p>
       {children}
     </div>
   );
