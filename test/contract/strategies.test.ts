@@ -108,6 +108,15 @@ describe('the library of strategies refuses', () => {
         ['parameters.prices.attribute', 'parameters.charge.arguments'],
       ],
       [
+        // The only argument is the one that the strategy sets.
+        'battery-health',
+        {
+          battery_soc: { device: BATTERY, attribute: 'battery_soc' },
+          limit: { device: BATTERY, command: 'set_charge_limit', arguments: { limit_w: 3_000 } },
+        },
+        ['parameters.limit.arguments.limit_w'],
+      ],
+      [
         'battery-reserve',
         {
           battery_soc: { device: BATTERY, attribute: 'battery_soc' },

@@ -20,12 +20,12 @@ import { createStrategyRule, inWords, readStrategy, strategyScript, updateParame
 
 type Sources = EnergySourcesOnWire['items'];
 
-/** Suggested value of a parameter, by the energy of the site. */
-function suggested({ name, kind, role, sign }: StrategyParameter, sources: Sources): Values {
+/** Suggested value of a parameter, by the energy of the site. Half of a command that may be left out would have to be completed. */
+function suggested({ name, kind, role, sign, required }: StrategyParameter, sources: Sources): Values {
   const source = sources.find((each) => each.role === role);
   const device = source && liveDevice(source.device_id)?.device.slug;
   if (!source || device === undefined) return {};
-  if (kind !== 'attribute') return { [name]: { device } };
+  if (kind !== 'attribute') return required ? { [name]: { device } } : {};
   if (source.power === null) return {};
   return { [name]: { device, attribute: source.power, ...(sign && { inverted: source.is_inverted }) } };
 }
