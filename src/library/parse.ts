@@ -1,6 +1,6 @@
 /** Reads template files: YAML, shape and places of mistakes. */
 import * as v from 'valibot';
-import { type Alias, type ErrorCode, LineCounter, parseDocument, visit } from 'yaml';
+import { type Alias, type ErrorCode, isScalar, LineCounter, parseDocument, type Scalar, visit } from 'yaml';
 import { yamlFault } from '../lib/yaml-fault.ts';
 import type { TemplateProblem } from './compile/problem.ts';
 import { type Template, templateSchema } from './compile/template.ts';
@@ -20,6 +20,7 @@ export interface ParsedTemplate {
 
 /** Replacements for texts of the parser that would not help an author. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  DUPLICATE_KEY: 'this key is there before: keep one of the two',
   MULTIPLE_DOCS: 'there is more than one document; --- begins another',
   RESOURCE_EXHAUSTION: 'lists or objects are nested too deeply',
 };
@@ -62,6 +63,11 @@ function contentOf(
   document: ReturnType<typeof parseDocument>,
   counter: LineCounter,
 ): { value?: unknown; fault?: TemplateFault } {
+  const key = keyOfEveryObject(document);
+  if (key) {
+    const { line } = counter.linePos(key.range?.[0] ?? 0);
+    return { fault: { line, message: `${String(key.value)}: must have another name` } };
+  }
   try {
     return { value: document.toJS() };
   } catch (error) {
@@ -72,6 +78,20 @@ function contentOf(
     const { line } = counter.linePos(alias.range?.[0] ?? 0);
     return { fault: { line, message: `*${alias.source}: there is no &${alias.source} before it` } };
   }
+}
+
+/** A key that every object of the language has: it would be lost silently. */
+function keyOfEveryObject(document: ReturnType<typeof parseDocument>): Scalar | undefined {
+  let found: Scalar | undefined;
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (!isScalar(key) || !['__proto__', 'constructor', 'prototype'].includes(String(key.value)))
+        return undefined;
+      found = key;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** The first alias whose anchor does not stand before it. */
@@ -99,9 +119,22 @@ export const faultsOf = (problems: readonly TemplateProblem[], parsed: ParsedTem
 function sentenceOf(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object' && issue.expected === 'never') return issue.message;
   if (issue.received === 'undefined') return 'is missing';
-  if (issue.kind !== 'schema' || issue.type === 'never') return issue.message;
+  if (issue.kind !== 'schema' || issue.type === 'never')
+    return issue.message.startsWith('Invalid ')
+      ? (BOUNDS[issue.type]?.(String(issue.requirement)) ?? issue.message)
+      : issue.message;
   return `must be ${worded(issue.expected ?? 'something else')}, not ${worded(issue.received)}`;
 }
+
+/** Requirements without a sentence of their own. */
+const BOUNDS: Readonly<Record<string, (requirement: string) => string>> = {
+  integer: () => 'must be a whole number',
+  min_value: (least) => `must be ${least} or more`,
+  max_value: (most) => `must be ${most} or less`,
+  gt_value: (bound) => `must be more than ${bound}`,
+  min_length: (least) => `must have ${least} or more entries`,
+  ipv4: () => 'must be an address such as 239.12.255.254',
+};
 
 const KINDS: Readonly<Record<string, string>> = {
   Array: 'a list in [ ]',

@@ -59,6 +59,7 @@ describe('the library refuses', () => {
     for (const [parameters, field] of [
       [{ colour: 'red' }, 'parameters.colour'],
       [{ role: 'moon' }, 'parameters.role'],
+      [{ role: ['pv'] }, 'parameters.role'],
     ] as const) {
       const answer = await gateway().call('OWNER', 'POST', `${DEVICES}/eastron-sdm630/blueprint`, {
         parameters,
@@ -151,7 +152,7 @@ describe('the library', () => {
       (await list('?search=eastron%20630')).devices.map(({ id }) => id),
       ['eastron-sdm630'],
     );
-    const chargers = await list('?role.in=ev_charger&transport.in=http&maker.in=go-e,Eastron');
+    const chargers = await list('?role.in=ev_charger&transport.in=http&maker.in=GO-E,eastron');
     assert.deepEqual(
       chargers.devices.map(({ id }) => id),
       ['go-e-charger'],
@@ -182,6 +183,13 @@ describe('the library', () => {
     assert.equal(other.origin.parameters['role'], 'pv');
     const { blueprint } = await gateway().ok('READONLY', 'GET', `/v3/blueprints/${first.blueprint.id}`);
     assert.deepEqual(blueprint, first.blueprint);
+  });
+
+  test('the library makes one blueprint of a template that is asked for several times at once', async () => {
+    const made = await Promise.all(
+      [undefined, {}, { role: 'grid' }].map((parameters) => blueprintOf('janitza-umg96', parameters)),
+    );
+    assert.equal(new Set(made.map(({ blueprint }) => blueprint.id)).size, 1);
   });
 
   test('the library keeps an uploaded template beside its own until it is deleted', async () => {

@@ -227,6 +227,28 @@ describe('a mistake in a template is named with its line', () => {
       'maker: Acme\nrecognise: [register: { input: 4 }]\n',
       /^4: recognise\.0\.register: must have one of input and holding, and one of equals/,
     ],
+    ['a register that is none', 'input: 3', 'input: -1', /^10: .*input: must be 0 or more/],
+    ['a part of a register', 'input: 3', 'input: 3.5', /^10: .*input: must be a whole number/],
+    [
+      'a name that every object has',
+      'total_power: { input: 3 }',
+      'constructor: { input: 3 }',
+      /^10: constructor: must have/,
+    ],
+    [
+      'a name that the gateway sends',
+      'total_power: { input: 3 }',
+      'total_power: { input: 3 }\n  conn_alerts: { name: Alerts, input: 4 }',
+      /^11: values\.conn_alerts: is sent by every device/,
+    ],
+    ['a name of blanks', 'name: Meter', "name: '  '", /^2: name: must not be empty/],
+    [
+      'an endless name',
+      'name: Meter',
+      `name: ${'x'.repeat(101)}`,
+      /^2: name: must have 100 characters or less/,
+    ],
+    ['no values', '  total_power: { input: 3 }', '  {}', /: values: must have one at least/],
     ['an alias of nothing', 'input: 3', 'input: *first', /^10: \*first: there is no &first before it/],
     [
       'a text that is written to a register',

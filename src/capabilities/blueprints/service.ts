@@ -63,6 +63,8 @@ export class Blueprints {
   readonly #options: BlueprintOptions;
   readonly #store: BlueprintStore;
   readonly #manifests = new Map<string, CompiledManifest>();
+  /** By fingerprint: what is asked for several times at once is made once. */
+  readonly #beingMade = new Map<string, Promise<UploadedBlueprint>>();
   readonly profiles: ProfileLibrary;
   readonly #compiler: BlueprintCompiler;
   /** Milliseconds of the compiling thread per caller. */
@@ -165,7 +167,11 @@ export class Blueprints {
 
   /** The blueprint of files that have this fingerprint: the one that is there, or a new one. @throws as `upload` */
   async uploadOnce(files: ReadonlyMap<string, Uint8Array>, fingerprint: string): Promise<Blueprint> {
-    return this.#store.byFingerprint(fingerprint) ?? this.upload(await writeArchive(files), fingerprint);
+    const present = this.#store.byFingerprint(fingerprint) ?? this.#beingMade.get(fingerprint);
+    if (present) return present;
+    const made = writeArchive(files).then((zip) => this.upload(zip, fingerprint));
+    this.#beingMade.set(fingerprint, made);
+    return made.finally(() => this.#beingMade.delete(fingerprint));
   }
 
   /** All problems of a blueprint by its files. */

@@ -111,7 +111,7 @@ export const libraryShapes = {
 export const listQuery = v.object({
   ...query.page(),
   search: query.text('Words, each of which is part of the name, the maker or a product, in any case.'),
-  'maker.in': query.optionalList('Of one of these makers.'),
+  'maker.in': query.optionalList('Of one of these makers, in any case.'),
   'category.in': query.optionalChoices(BLUEPRINT_CATEGORIES, 'Of one of these categories.'),
   'role.in': query.optionalChoices(ENERGY_ROLES, 'That can be one of these parts of an energy site.'),
   'transport.in': query.optionalChoices(TRANSPORTS, 'Reached in one of these ways.'),
@@ -125,7 +125,10 @@ export function isAsked(device: LibraryDevice, asked: v.InferOutput<typeof listQ
     wanted === undefined || values.some((value) => wanted.includes(value));
   return (
     words.every((word) => nameContains(said, word)) &&
-    isOneOf(asked['maker.in'], [device.maker]) &&
+    isOneOf(
+      asked['maker.in']?.map((maker) => maker.toLowerCase()),
+      [device.maker.toLowerCase()],
+    ) &&
     isOneOf(asked['category.in'], [device.category]) &&
     isOneOf(asked['role.in'], device.roles) &&
     isOneOf(asked['transport.in'], device.transports)

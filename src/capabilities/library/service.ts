@@ -205,9 +205,10 @@ const contentOf = (files: Readonly<Record<string, string>>): Map<string, Buffer>
 /** The line of a template that a problem of its blueprint comes from: `telemetry.flow.unit: …` is where `flow` stands. */
 function lineOf(problem: string, text: string): number {
   const [, name] = /^\w+\.(\w+)/.exec(problem) ?? [];
-  return name === undefined
-    ? 1
-    : text.split('\n').findIndex((line) => line.trim().startsWith(`${name}:`)) + 1 || 1;
+  if (name === undefined) return 1;
+  const lines = text.split('\n');
+  const begins = lines.findIndex((line) => line.trim().startsWith(`${name}:`));
+  return (begins >= 0 ? begins : lines.findIndex((line) => line.includes(` ${name}:`))) + 1 || 1;
 }
 
 function found<Value>(id: string, value: Value | undefined): Value {

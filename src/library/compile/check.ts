@@ -89,6 +89,7 @@ function checkValue(name: string, value: TemplateValue, parts: PlanParts): void 
   const { template, values, problems, book } = parts;
   const fault = (message: string, ...place: string[]): void =>
     void problems.push({ path: ['values', name, ...place], message });
+  if (name === 'conn_alerts') fault('is sent by every device of a template: choose another name');
   const isKnown = Object.values(book.groups).some((group) => Object.hasOwn(group, name));
   if (!isKnown && value.internal !== true && value.name === undefined)
     fault(`is not in attributes.yml${likeNames(book, name)}: give it a name and a unit`);

@@ -189,7 +189,9 @@ function parametersOf(
       problems.push({ path: ['parameters', name], message: 'is no parameter of this template' });
   return Object.fromEntries(
     Object.entries(declared).map(([name, { choices, default: preset }]) => {
-      const value = String(parameters[name] ?? preset);
+      const given = parameters[name] ?? preset;
+      // As a text `['pv']` would be a choice.
+      const value = Array.isArray(given) ? '' : String(given);
       if (!Object.hasOwn(choices, value))
         problems.push({
           path: ['parameters', name],

@@ -6,7 +6,7 @@ export const name = v.pipe(
   v.string(),
   v.regex(/^[a-z][a-z0-9_]*$/, 'must be snake_case, such as total_power'),
 );
-export const text = v.pipe(v.string(), v.nonEmpty('must not be empty'));
+export const text = v.pipe(v.string(), v.regex(/\S/, 'must not be empty'));
 /** YAML has infinite numbers, and neither the wire nor JSON. */
 export const number = v.pipe(v.number(), v.finite('must be a finite number'));
 export const scalar = v.union([v.string(), number, v.boolean()]);

@@ -389,7 +389,7 @@ const recognition = oneOf(
 /** A device template as its file has it, defaults filled in. */
 export const templateSchema = shape({
   template: v.literal('device/1', 'must be device/1'),
-  name: text,
+  name: v.pipe(text, v.maxLength(100, 'must have 100 characters or less')),
   maker: text,
   description: v.optional(text),
   products: v.pipe(v.array(text), v.minLength(1)),
@@ -406,7 +406,7 @@ export const templateSchema = shape({
       shape({
         name: text,
         description: v.optional(text),
-        choices: v.record(v.string(), text),
+        choices: v.pipe(v.record(v.string(), text), v.minEntries(1, 'must have one at least')),
         default: scalar,
       }),
     ),
@@ -420,7 +420,7 @@ export const templateSchema = shape({
   requests: v.optional(v.record(name, request)),
   /** Units beyond UCUM, such as of prices: code → symbol. */
   units: v.optional(v.record(v.string(), text)),
-  values: v.record(name, valueOfAnyKind),
+  values: v.pipe(v.record(name, valueOfAnyKind), v.minEntries(1, 'must have one at least')),
   alerts: v.optional(v.record(name, alert)),
   roles: v.optional(v.array(role)),
   /** Instead of roles: a parameter `role` and the roles that follow from it. */
