@@ -61,7 +61,7 @@ export function Plans({ plans, days, timezone }: EnergyForecastOnWire) {
               const x = placeOf(from);
               return <rect key={from} class={action} {...{ x, y, height }} width={placeOf(to) - x} />;
             })}
-            {isOfBattery(plan) && <path class="measured" d={measuredPath(days, placeOf)} />}
+            {isOfBattery(plan) && <path class="load measured" d={measuredPath(days, placeOf)} />}
           </svg>
         </div>
       ))}
