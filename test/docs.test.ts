@@ -104,6 +104,23 @@ test('the page of troubles names the alerts of the gateway as they are shown', (
   );
 });
 
+test('the page of troubles has a row for each error that the gateway shows', () => {
+  const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
+  const manifest = read('src/capabilities/blueprints/built-in/blueprints/gateway/manifest.yml');
+  const ofErrors = /^    display_name: (.+)\n(?: {4,}.*\n)*?    severity: error$/gm;
+  const names = [...manifest.matchAll(ofErrors)].map(([, name]) => `*${name}*`);
+  const codes = [...read('src/capabilities/appliance/service.ts').matchAll(/\bcode: '(\w+)'/g)];
+  const signs =
+    read('docs/trouble.md')
+      .match(/^\| (?:[^|]*)/gm)
+      ?.join('') ?? '';
+  assert.ok(names.length >= 9 && codes.length >= 6);
+  const missing = [...names, ...codes.map(([, code]) => `\`${code}\``)].filter(
+    (sign) => !signs.includes(sign),
+  );
+  assert.deepEqual(missing, []);
+});
+
 test('the page of the interface lists the codes of /readyz as the route has them', () => {
   const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
   const routes = read('src/capabilities/appliance/routes.ts');

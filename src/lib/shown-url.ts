@@ -8,10 +8,13 @@ const HIDDEN = '***';
 /** Parameters of writing calls of the common engines that are no secret; any other may be one. */
 const HARMLESS =
   /^(db|database|bucket|bucketid|org|orgid|precision|rp|consistency|extra_label|timestamp|timeout|u|user|username)$/i;
-/** Letters of both cases, or letters and digits, in one long piece are no word. */
+/** No word: letters of both cases, or letters and digits, in one long piece; letters without end; shorter ones that alternate. */
 const isRandom = (part: string): boolean =>
-  /^[A-Za-z0-9_.~%-]{20,}$/.test(part) &&
-  [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(part)).length > 1;
+  /[A-Za-z0-9]{20,}/.test(part) ||
+  (part.length >= 20 && [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(part)).length > 1) ||
+  part.split(/[^A-Za-z0-9]+/).some((word) => word.length >= 12 && /\d/.test(word) && !COUNTED.test(word));
+/** A word with a number behind it, or a number alone. */
+const COUNTED = /^[A-Za-z]*\d{0,4}$|^\d+$/;
 
 /** The address with every value hidden that may be a secret. */
 export function shownUrl(url: string): string {
@@ -40,19 +43,34 @@ export function changedUrl(before: string | undefined, given: string, field: str
 }
 
 function hideIn(url: string, hide: (part: string) => string): string {
-  const [address = '', ...rest] = url.split('#')[0]?.split('?') ?? [];
+  const [beforeFragment = '', ...fragment] = url.split('#');
+  // It is not sent, and not shown.
+  if (fragment.length > 0) hide(fragment.join('#'));
+  const [address = '', ...rest] = beforeFragment.split('?');
   const [protocol = '', , host = '', ...path] = address.split('/');
-  const shownPath = path.map((part) =>
-    isRandom(part) ? hide(part) : part.replace(/(?<==)[^;]+/g, (value) => hide(value)),
-  );
-  const shown = [protocol, '', host, ...shownPath].join('/');
+  const shown = [protocol, '', host, ...path.map((part) => shownPart(part, hide))].join('/');
   if (rest.length === 0) return shown;
-  const parameters = rest.join('?').split('&');
-  const shownQuery = parameters.map((parameter) => {
-    const [name = '', ...value] = parameter.split('=');
-    // A parameter without a name may be the secret itself.
-    if (value.length === 0) return parameter === '' ? '' : hide(parameter);
-    return HARMLESS.test(name) || value.join('=') === '' ? parameter : `${name}=${hide(value.join('='))}`;
+  // The engines differ on whether a semicolon ends a parameter.
+  const shownQuery = rest
+    .join('?')
+    .split(/([&;])/)
+    .map((piece) => (/^[&;]?$/.test(piece) ? piece : shownParameter(piece, hide)));
+  return `${shown}?${shownQuery.join('')}`;
+}
+
+/** A part of the path, with its parameters (RFC 3986 section 3.3). */
+function shownPart(part: string, hide: (part: string) => string): string {
+  const shown = part.split(';').map((segment) => {
+    const [name = '', ...value] = segment.split('=');
+    if (isRandom(name)) return hide(segment);
+    return value.join('') === '' ? segment : `${name}=${hide(value.join('='))}`;
   });
-  return `${shown}?${shownQuery.join('&')}`;
+  return shown.join(';');
+}
+
+function shownParameter(parameter: string, hide: (part: string) => string): string {
+  const [name = '', ...value] = parameter.split('=');
+  // A parameter without a name may be the secret itself.
+  if (value.length === 0) return hide(parameter);
+  return HARMLESS.test(name) || value.join('=') === '' ? parameter : `${name}=${hide(value.join('='))}`;
 }

@@ -17,11 +17,17 @@ describe('an address that is shown', () => {
     `https://db.example/key=${SECRET}/write`,
     `https://db.example/${SECRET}OfLettersAlone/write`,
     `https://db.example/hooks/a81bc81bdead4e5dabff90865d1e13b1/write`,
+    'https://db.example/hooks/a81bc81bdead4e5d/write',
+    'https://db.example/averysecretoneofletters/write',
+    'https://db.example/bot4711:a81bc81b-dead-4e5d/write',
+    'https://db.example/YTgxYmM4MWJkZWFkNGU1ZA==/a81bc81b0x9Y',
+    `https://db.example/write?db=x;token=${SECRET}&u=gateway`,
+    `https://db.example/write?db=telemetry&u=gateway;p=${SECRET}`,
   ];
   for (const url of hidden)
     test(`a shown address hides what may be a secret in ${url}`, () => {
       const shown = shownUrl(url);
-      assert.doesNotMatch(shown, /aVerySecretOne|a81bc81b/);
+      assert.doesNotMatch(shown, /aVerySecretOne|averysecretone|a81bc81b|YTgxYmM4/);
       assert.match(shown, /db\.example/);
     });
 
@@ -29,6 +35,8 @@ describe('an address that is shown', () => {
     'http://metrics.example:8428/write',
     'http://metrics.example:8086/api/v2/write?org=home&bucket=energy&precision=ms',
     'http://metrics.example:8086/write?db=telemetry&rp=autogen',
+    'http://metrics.example:8086/victoriametrics2/write?db=telemetry;rp=autogen',
+    'http://metrics.example:8086/4711/site/202611291200/plant-nord-42',
     'https://[2001:db8::1]:8086/insert/0/influx/write?db=x&u=gateway',
     'mqtts://broker.example:8883',
     'https://ntfy.sh',
@@ -37,6 +45,7 @@ describe('an address that is shown', () => {
 
   test('a shown address names its hidden parts for texts', () => {
     assert.deepEqual(hiddenParts(`https://db.example/write?db=x&p=${SECRET}`), [SECRET]);
+    assert.deepEqual(hiddenParts(`https://db.example/write#${SECRET}`), [SECRET]);
   });
 
   test('a shown address restores what was hidden when it is sent back, and is refused when it was changed', () => {

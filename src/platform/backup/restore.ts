@@ -5,9 +5,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statfsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { parseTimestampMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import {
   isThere,
@@ -255,9 +257,12 @@ function isIn(folder: string, name: string, file: RegExp): boolean {
   return name.startsWith(`${folder}/`) && file.test(name.slice(folder.length + 1));
 }
 
-/** Without a target it is read to its end, which finds what is missing. */
+/** Without a target it is read to its end, which finds what is missing or damaged. */
 async function write(zip: ZipFile, entry: Entry, target: string | undefined): Promise<void> {
-  const content = await zip.openReadStreamPromise(entry);
+  const { fileName: name } = await zip.readLocalFileHeaderPromise(entry);
+  if (name.toString('utf8').replaceAll('\\', '/') !== entry.fileName)
+    throw new BackupError(`The backup calls ${entry.fileName} by two names.`);
+  const content = checked(entry, await zip.openReadStreamPromise(entry));
   if (target === undefined) {
     for await (const _ of content);
     return;
@@ -265,12 +270,29 @@ async function write(zip: ZipFile, entry: Entry, target: string | undefined): Pr
   await keepStream(target, content);
 }
 
+/** The library does not compare checksums. @throws BackupError at the end of other content than was packed */
+async function* checked(
+  { fileName, crc32: expected }: Entry,
+  content: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  let sum = 0;
+  for await (const piece of content) {
+    sum = crc32(piece, sum);
+    yield piece;
+  }
+  if (sum !== expected) throw new BackupError(`${fileName} in the backup is damaged.`);
+}
+
+/** It is shown on terminals. */
+const isVersion = (text: unknown): boolean => typeof text === 'string' && /^[\w.+~-]{1,64}$/.test(text);
+
 function infoOf(stage: string): BackupInfo {
   for (const name of [INFO_FILE, STATE_FILE])
     if (!isThere(join(stage, name))) throw new BackupError(`The backup is incomplete: it has no ${name}.`);
   try {
     const info = JSON.parse(readFileSync(join(stage, INFO_FILE), 'utf8')) as Partial<BackupInfo> | null;
-    if (typeof info?.version === 'string' && typeof info.made_at === 'string') return info as BackupInfo;
+    const { version, made_at } = info ?? {};
+    if (isVersion(version) && parseTimestampMs(String(made_at)) !== undefined) return info as BackupInfo;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

@@ -135,17 +135,22 @@ export class WebSockets {
   #fullFor(caller: Caller): string | undefined {
     const { limits } = this.#options;
     if (this.#open.size < limits.connections) return undefined;
-    const excessOf = excesses(this.#open, limits);
-    const ofToken = tokenExcesses(this.#open, limits);
+    const beyond = excesses(this.#open, limits);
     const open = [...this.#open];
+    const isBeyond = (other: Caller): boolean => beyond.ofIdentity(other) > 0 || beyond.ofToken(other) > 0;
+    const isBelow = beyond.ofIdentity(caller) < 0 && beyond.ofToken(caller) < 0;
+    // Who has less than its share gets a place of who has more at the same address: the address has no more by it.
+    const neighbour =
+      isBelow && open.findLast((other) => other.caller.address === caller.address && isBeyond(other.caller));
     // A token beyond its share makes room for the other tokens of its person.
     const sibling =
-      ofToken(caller) < 0 &&
-      open.findLast((socket) => socket.caller.identity === caller.identity && ofToken(socket.caller) > 0);
-    if (!sibling && (excessOf(caller) >= 0 || ofToken(caller) >= 0))
+      beyond.ofToken(caller) < 0 &&
+      open.findLast((other) => other.caller.identity === caller.identity && beyond.ofToken(other.caller) > 0);
+    const given = sibling || neighbour;
+    if (!given && !(isBelow && beyond.ofAddress(caller) < 0))
       return 'Too many WebSockets are open, and the share of this token or address is used up.';
     const newest =
-      sibling || open.findLast((socket) => excessOf(socket.caller) > 0 || ofToken(socket.caller) > 0);
+      given || open.findLast((other) => isBeyond(other.caller) || beyond.ofAddress(other.caller) > 0);
     if (!newest) return 'Too many WebSockets are open.';
     this.#open.delete(newest);
     this.#gaveWay.inc();
@@ -177,31 +182,22 @@ export class WebSockets {
   }
 }
 
-/** How many places a caller's token or address has beyond its share; below 0: how many it may still take. */
-function excesses(
-  open: ReadonlySet<OpenSocket>,
-  limits: Pick<Limits['webSocket'], 'connectionsPerIdentity' | 'connectionsPerAddress'>,
-): (caller: Caller) => number {
-  const ofIdentity = Map.groupBy(open, ({ caller }) => caller.identity);
-  const ofAddress = Map.groupBy(open, ({ caller }) => caller.address);
-  return ({ identity, address }) =>
-    Math.max(
-      (ofIdentity.get(identity)?.length ?? 0) - limits.connectionsPerIdentity,
-      (ofAddress.get(address)?.length ?? 0) - limits.connectionsPerAddress,
-    );
-}
-
-/** The same for the token alone; a caller without one is never beyond a share. */
-function tokenExcesses(
-  open: ReadonlySet<OpenSocket>,
-  { connectionsPerToken }: Pick<Limits['webSocket'], 'connectionsPerToken'>,
-): (caller: Caller) => number {
+/** How many places a caller's person, address or token has beyond its share; below 0: how many it may still take. */
+function excesses(open: ReadonlySet<OpenSocket>, limits: Limits['webSocket']) {
+  const { connectionsPerIdentity, connectionsPerAddress, connectionsPerToken } = limits;
   const tokenOf = ({ principal }: Caller) =>
     principal.origin.kind === 'token' ? principal.tokenId : undefined;
+  const ofIdentity = Map.groupBy(open, ({ caller }) => caller.identity);
+  const ofAddress = Map.groupBy(open, ({ caller }) => caller.address);
   const ofToken = Map.groupBy(open, ({ caller }) => tokenOf(caller));
-  return (caller) => {
-    const token = tokenOf(caller);
-    return token === undefined ? -1 : (ofToken.get(token)?.length ?? 0) - connectionsPerToken;
+  return {
+    ofIdentity: ({ identity }: Caller) => (ofIdentity.get(identity)?.length ?? 0) - connectionsPerIdentity,
+    ofAddress: ({ address }: Caller) => (ofAddress.get(address)?.length ?? 0) - connectionsPerAddress,
+    /** A caller without a token is never beyond a share. */
+    ofToken: (caller: Caller) => {
+      const token = tokenOf(caller);
+      return token === undefined ? -1 : (ofToken.get(token)?.length ?? 0) - connectionsPerToken;
+    },
   };
 }
 

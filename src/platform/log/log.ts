@@ -147,19 +147,21 @@ const INVISIBLE = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff
 
 /** Characters that must not be shown as they are, written as their codes; a client may choose any name. */
 function visible(line: string): string {
-  return line.replace(
-    INVISIBLE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return line.replace(INVISIBLE, codeOf);
 }
+
+const codeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 function inspect(value: unknown): string {
   return typeof value === 'string' && !/[\s"=\p{Cc}]/u.test(value) ? value : JSON.stringify(value);
 }
 
+/** Foreign words of a message may hold a line end or what a terminal obeys; only the places of a stack are lines. */
+const UNPRINTABLE = /\n(?! {4}at )|(?!\n)\p{Cc}/gu;
+
 function textOfError(error: unknown): string {
   const { stack, message, cause } = error as { stack?: string; message?: string; cause?: unknown };
-  const own = stack ?? message ?? JSON.stringify(error);
+  const own = (stack ?? message ?? JSON.stringify(error)).replace(UNPRINTABLE, codeOf);
   return cause === undefined ? own : `${own}\n    caused by ${textOfError(cause)}`;
 }
 

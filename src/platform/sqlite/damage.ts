@@ -8,10 +8,13 @@ import { withConnection } from './native.ts';
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */
 const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
 
+/** SQLite has no code of its own for a damaged number of the format in the header. */
+const UNKNOWN_FORMAT = 'unsupported file format';
+
 /** Whether the error, or one of its causes, says that a database is damaged. */
 export function isDamage(error: unknown): boolean {
-  // By its code, because from another thread comes a plain Error with the same one.
-  return hasCode(error, DAMAGE_CODE);
+  // By code or text, because from another thread comes a plain Error with the same ones.
+  return hasCode(error, DAMAGE_CODE) || (error instanceof Error && error.message === UNKNOWN_FORMAT);
 }
 
 /** The result of `read`, or of `onDamage` when it meets damage. */
@@ -60,7 +63,11 @@ type Check = 'quick_check' | 'integrity_check';
 
 function damageIn(handle: BetterSqlite3.Database, check: Check = 'quick_check'): string | undefined {
   const fault = handle.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
-  return fault === 'ok' ? undefined : fault;
+  if (fault !== 'ok') return fault;
+  // A migration sets the version together with its tables.
+  const version = handle.pragma('user_version', { simple: true }) as number;
+  const tables = handle.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0;
+  return version < 1 && tables > 0 ? `its schema has the version ${version}` : undefined;
 }
 
 /** Why a closed copy cannot replace our database: damage, or a newer schema. Undefined when it can. Reads the whole file. */

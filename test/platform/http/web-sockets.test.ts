@@ -317,6 +317,34 @@ describe('an open stream', () => {
     assert.equal(other.webSocket.readyState, WebSocket.OPEN);
   });
 
+  test('an open stream gives way to a login at the same address when its token is beyond its share', async (t) => {
+    const served = await serve(t, {
+      webSocket: {
+        connections: 4,
+        connectionsPerIdentity: 3,
+        connectionsPerToken: 2,
+        connectionsPerAddress: 3,
+      },
+      authenticate: (id) => ({
+        role: 'OWNER',
+        origin:
+          id === 'session' ? { kind: 'user', id: 'anna', name: 'anna' } : { kind: 'token', id, name: id },
+        rateKey: id === 'session' ? 'anna' : 'anna tokens',
+        tokenId: id,
+      }),
+    });
+    const flood: Opened[] = [];
+    for (let index = 0; index < 4; index++) flood.push(await open(t, served));
+    const session = { 'X-Service-Auth-Token': 'session' };
+    for (const given of [3, 2]) {
+      const login = await open(t, served, FEED, session);
+      assert.deepEqual(await flood[given]?.closed, { code: 1013, reason: 'others need the place' });
+      assert.equal(login.webSocket.readyState, WebSocket.OPEN);
+    }
+    for (const headers of [{}, session])
+      assert.equal((await refusal(t, served, FEED, headers)).status, 429, 'everybody has a share now');
+  });
+
   test('an open stream closes with 1008 when its token is revoked, and others stay', async (t) => {
     const served = await serve(t);
     const revoked = await open(t, served);

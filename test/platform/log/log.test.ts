@@ -70,6 +70,15 @@ describe('the service log', () => {
     assert.match(text, /\n {4}caused by Error: worn out\n {4}\s*at /);
   });
 
+  test('the service log keeps foreign words of an error from beginning a line or steering a terminal', () => {
+    const words = 'refused\r\n08:00:00.000 error forged\u001b[2J\u0007\u0085\u2028';
+    const cause = Object.assign(new Error(words), { code: 'ENOSPC' });
+    const text = written('text', (log) => log.warn('not sent', { error: new Error(words, { cause }) }));
+    const codes = 'refused\\u000d\\u000a08:00:00.000 error forged\\u001b[2J\\u0007\\u0085\\u2028';
+    assert.equal(text.split(codes).length - 1, 2);
+    for (const line of text.trimEnd().split('\n').slice(1)) assert.match(line, /^ {4}(Error|caused by|at) ?/);
+  });
+
   test('the service log takes one line for a refusal of the disk, and one for its cause', () => {
     const refused = Object.assign(new Error('no space left, write'), { code: 'ENOSPC' });
     const text = written('text', (log) => log.warn('not stored', { error: asSystemFault(refused) }));

@@ -65,6 +65,28 @@ describe('the note of a recovery of state.db', () => {
   });
 });
 
+test('state.db comes back although its header has an unknown format, or no version of the schema', (t) => {
+  // https://sqlite.org/fileformat2.html#the_database_header
+  for (const [at, value, isFromCopy] of [
+    [47, 9, true],
+    [63, 0, false],
+  ] as const) {
+    const { folder, isWell, open, recovery } = damaged(t);
+    isWell();
+    const path = join(folder, 'state.db');
+    const earlier = open();
+    earlier.prepare("INSERT INTO entry VALUES (x'01')").run();
+    earlier.close();
+    const bytes = readFileSync(path);
+    bytes[at] = value;
+    writeFileSync(path, bytes);
+    const state = open();
+    const count = state.prepare<[], number>('SELECT count(*) FROM entry').pluck().get();
+    state.close();
+    assert.deepEqual([count, recovery()?.fromCopy], isFromCopy ? [0, 'everything'] : [1, []]);
+  }
+});
+
 describe('a state.db of an earlier version', () => {
   test('a state.db of an earlier version stays when the disk does not read the copy that is made before its migration', (t) => {
     const { folder, isWell, open, recovery } = damaged(t);
