@@ -50,7 +50,7 @@ export async function startFieldSite(
   const stop = async (): Promise<void> => void (await gateway.end('SIGTERM'));
   try {
     await gateway.healthy();
-    const tokens = await createTokens(home, 'OWNER', 2);
+    const tokens = await createTokens(home, 'INSTALLER', 2);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
     const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses, kind);
     return { client, modulePid: await modulePidOf(gateway, clock), deviceIds, stop };
