@@ -51,7 +51,7 @@ type Parameters = Record<Part, number> & {
   warmUpS: number;
   /** Devices of the site on which consoles and rules are counted. */
   siteDevices: number;
-  /** From one stored message of a device to the next. */
+  /** From one stored value of an attribute to the next. */
   storedStepS: number;
   [name: string]: number;
 };
@@ -80,7 +80,7 @@ export const benchmark: Benchmark<Parameters> = {
     seconds: 20,
     warmUpS: 6,
     siteDevices: 50,
-    storedStepS: 20,
+    storedStepS: 120,
   },
   isApart: true,
   run: async (parameters, report) => {

@@ -21,7 +21,9 @@ import { createWorkload } from './workload.ts';
 
 const SEED = 1;
 /** Messages of a device on the way. */
-const WINDOW = { live: 20, stored: 200 };
+const WINDOW = 20;
+/** Times of one import. */
+const IMPORT_ROWS = 10_000;
 
 export interface GrowingSite {
   readonly home: GatewayHome;
@@ -33,7 +35,7 @@ export interface GrowingSite {
   readonly slugs: readonly string[];
   /** Devices of workload W that may send. */
   addDevices(count: number): Promise<void>;
-  /** Sends what all devices of W measured in the past, as fast as the gateway takes it. */
+  /** Imports what all devices of W measured in the past: messages of devices are taken for some days back only. */
   addHistory(past: { startS: number; seconds: number; stepS: number }): Promise<void>;
   /** All devices of W send once a second, spread over it, until the signal. */
   live(signal: AbortSignal): Promise<TelemetryLoadFigures>;
@@ -87,11 +89,10 @@ export async function startGrowingSite(clock: Clock): Promise<GrowingSite> {
         slugs.push(login.device.slug);
       }
     },
-    addHistory: async (past) =>
-      void (await publish({ ...load(), ...past, window: WINDOW.stored, paceMs: 0 })),
+    addHistory: (past) => importHistory(client, devices, past),
     live: (signal) => {
       const startS = Math.floor(clock.wallMs() / 1_000);
-      const live = { window: WINDOW.live, paceMs: 1_000, isSpread: true, isTimed: true };
+      const live = { window: WINDOW, paceMs: 1_000, isSpread: true, isTimed: true };
       return publish(
         { ...load(), ...live, startS, seconds: Number.MAX_SAFE_INTEGER },
         () => undefined,
@@ -111,6 +112,27 @@ export async function startGrowingSite(clock: Clock): Promise<GrowingSite> {
       made.remove();
     },
   };
+}
+
+async function importHistory(
+  client: GatewayClient,
+  devices: readonly NamedDevice[],
+  { startS, seconds, stepS }: { startS: number; seconds: number; stepS: number },
+): Promise<void> {
+  const past = createWorkload({ seed: SEED, devices: devices.length, startS, stepS });
+  const names = devices.flatMap(({ id, workload }) =>
+    workload.signals.map(({ name }) => `telemetry=${name} device=${id}`),
+  );
+  const head = ['ts', ...names].join(',');
+  const series = names.map((_, index) => index);
+  for (let passedS = 0; passedS < seconds;) {
+    const lines = [head];
+    for (; passedS < seconds && lines.length <= IMPORT_ROWS; passedS += stepS) {
+      past.tick();
+      lines.push([past.nowS, ...series.map((index) => String(past.value(index)))].join(','));
+    }
+    await client.text({ method: 'POST', path: '/telemetry/import', csv: `${lines.join('\n')}\n` });
+  }
 }
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
