@@ -129,10 +129,10 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.fill('[name=name]', 'copied');
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Copy' }).press('Enter');
+    await dialog.getByRole('button', { name: 'Copy' }).first().press('Enter');
     await dialog.getByRole('button', { name: 'Copied' }).waitFor();
     assert.match(await focused(page), /^BUTTON Cop/);
-    const token = await dialog.locator('pre').innerText();
+    const token = await dialog.locator('pre').first().innerText();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), token);
   });
 

@@ -53,7 +53,7 @@ const TITLES = [
   '\u0000\u2028 - x',
   'null',
   'yes',
-  'x'.repeat(200),
+  'x'.repeat(100),
   ' ',
 ];
 

@@ -36,7 +36,7 @@ test('a module without a valid configuration says so and ends with 78', async (t
     [['--config', pipe], /pipe\.json is not a file/],
     [[], /give --config FILE/],
     [['--config', broken], /broken\.json: mqtt_credentials/],
-    [['--config', torn], /torn\.json: the configuration is no JSON/],
+    [['--config', torn], /torn\.json: the configuration is neither JSON nor base64 of JSON/],
     [['--config', join(broken, 'none')], /no such file|ENOENT|ENOTDIR/],
   ] as const) {
     const child = spawn(process.execPath, [programEntry('field-module/main'), ...args]);

@@ -2,7 +2,7 @@
 import { DECIMAL } from '../typed-number.ts';
 import { InputField, SelectField } from '../ui.tsx';
 import { say } from '../words/later.ts';
-import { factorOf, type Meaning, type Part, ROLES, UNITS, usesOf } from './template-text.ts';
+import { factorOf, isInUnitOf, type Meaning, type Part, ROLES, UNITS, usesOf } from './template-text.ts';
 
 export const same = <Value extends string>(values: readonly Value[]): { value: Value; text: string }[] =>
   values.map((value) => ({ value, text: value === '' ? '–' : value }));
@@ -50,7 +50,7 @@ export function MeaningFields({ row, isNumber, onChange }: MeaningProps) {
           label={text.unitOfValue}
           name="unit_of_value"
           value={row.unit}
-          onValue={(value) => onChange({ unit: value })}
+          onValue={(unit) => onChange({ unit, part: isInUnitOf(row.part, unit) ? row.part : '' })}
           choices={same(UNITS)}
         />
       )}
@@ -60,7 +60,7 @@ export function MeaningFields({ row, isNumber, onChange }: MeaningProps) {
           name="part"
           value={row.part}
           onValue={(value) => onChange({ part: value })}
-          choices={PARTS}
+          choices={PARTS.filter(({ value }) => isInUnitOf(value, row.unit))}
         />
       )}
     </>

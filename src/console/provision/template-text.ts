@@ -18,6 +18,12 @@ export const usesOf = (role: Role): readonly Use[] =>
       ? ['power', 'forward', 'reverse']
       : ['power', 'forward'];
 
+const UNIT_OF: Readonly<Record<Use, string>> = { power: 'W', forward: 'Wh', reverse: 'Wh', soc: '%' };
+
+/** Whether a value in this unit may be the part; one without a unit is in that of the part. */
+export const isInUnitOf = (part: Part, unit: string): boolean =>
+  part === '' || unit === '' || UNIT_OF[part.split(' ')[1] as Use] === unit;
+
 /** Meaning and name of a value, as typed. */
 export interface Meaning {
   factor: string;
@@ -123,7 +129,7 @@ function rolesOf(named: readonly (readonly [name: string, value: FoundValue])[])
   const roles: { role: string; uses: Map<string, string> }[] = [];
   for (const [name, { meaning, type }] of named) {
     const [role = '', use = ''] = meaning.part.split(' ');
-    if (role === '' || type !== 'float') continue;
+    if (role === '' || type !== 'float' || !isInUnitOf(meaning.part, meaning.unit)) continue;
     const free = roles.find((one) => one.role === role && !one.uses.has(use));
     if (free) free.uses.set(use, name);
     else roles.push({ role, uses: new Map([[use, name]]) });

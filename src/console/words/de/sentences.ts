@@ -349,6 +349,8 @@ export const sentences: Readonly<Record<string, string>> = {
   'The backup holds {1} twice.': 'Die Sicherung enthält {1} zweimal.',
   '{1} in the backup is not a plain file.': '{1} in der Sicherung ist keine gewöhnliche Datei.',
   '{1} in the backup is longer than {2} bytes.': '{1} in der Sicherung ist länger als {2} Bytes.',
+  'The backup calls {1} by two names.': 'Die Sicherung nennt {1} mit zwei Namen.',
+  '{1} in the backup is damaged.': '{1} in der Sicherung ist beschädigt.',
   '{1} in the backup is not readable.': '{1} in der Sicherung ist nicht lesbar.',
   '{1} does not answer in HTTP: is the address right?': '{1} antwortet nicht in HTTP: Stimmt die Adresse?',
   'It said: "{1}"': 'Die Antwort: „{1}“',
