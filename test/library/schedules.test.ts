@@ -1,7 +1,7 @@
 /** Courses of prices and forecasts: what recorded answers become, also on days when the clocks change. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { testScript } from '../support/lua.ts';
+import { system, testScript } from '../support/lua.ts';
 import { books, compileFromLibrary } from './library-files.ts';
 
 interface Schedule {
@@ -35,6 +35,8 @@ async function readingOf(question: Question): Promise<{ schedule: Schedule | nul
   const { files } = compileFromLibrary(template);
   const module = (text: string | undefined) => ({ file: 'm.lua', source: Buffer.from(text ?? '') });
   const { run, printed } = testScript({
+    // A long file takes more than a script's share of the processor, which pauses it.
+    clock: system,
     timeZone: question.timeZone ?? 'Europe/Berlin',
     modules: {
       template: module('return { start = function(plan) PLAN = plan end }'),
@@ -370,6 +372,7 @@ describe('a CSV file of prices', () => {
 
   test('a file beyond its limits is refused with the limit', async () => {
     const { run, printed } = testScript({
+      clock: system,
       modules: { csv: { file: 'csv.lua', source: Buffer.from(books.runtime['csv.lua'] ?? '') } },
     });
     const failure = await run(`
