@@ -21,8 +21,8 @@ export type DurationMs = Time<'DurationMs'>;
 /** A length of time in seconds. */
 export type DurationS = Time<'DurationS'>;
 
-/** A day of UTC. */
 export const MINUTE_S: DurationS = 60;
+/** A day of UTC. */
 export const DAY_S: DurationS = 86_400;
 
 /** The type of a limit by its name: limits of time are durations, except the end of time. */

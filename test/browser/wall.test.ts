@@ -134,7 +134,7 @@ describe('the wall display', { skip: findBrowser() === undefined && NO_BROWSER }
       await page.reload();
       await isShown(page);
       await page.locator('.wall .books-numbers > :nth-child(5)').waitFor();
-      await page.locator('.wall-matters a').waitFor();
+      await page.locator('.wall-attention a').waitFor();
       for (const screen of SCREENS) {
         await page.setViewportSize(screen);
         assert.equal(await page.locator('.nav').count(), 0);

@@ -1,4 +1,4 @@
-/** Matters that need a person, the worst first. */
+/** What needs a person, the worst first. */
 import { useEffect, useRef } from 'preact/hooks';
 import { callFor, callForList, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
@@ -67,7 +67,7 @@ async function loadAlerts(): Promise<{ raised: Alert[]; unread: number }> {
   return { raised: [...unseen.items, ...seen], unread: unseen.total - unseen.items.length };
 }
 
-interface Matters {
+interface AttentionProps {
   devices: readonly LiveDevice[];
   rest: ReturnType<typeof useAttention>;
   /** Shows the devices that are offline. */
@@ -75,7 +75,7 @@ interface Matters {
 }
 
 /** What needs a person, the worst first, and whether all of it is known. */
-export function useMatters({ devices, rest, onOffline = () => undefined }: Matters) {
+export function useAttentionItems({ devices, rest, onOffline = () => undefined }: AttentionProps) {
   void statusVersion.value;
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
@@ -104,8 +104,8 @@ export function useMatters({ devices, rest, onOffline = () => undefined }: Matte
   return { items, unread, error, isWell: items.length === 0 && isRead && isConnected.value };
 }
 
-export function Attention(matters: Matters) {
-  const { items, unread, error, isWell } = useMatters(matters);
+export function Attention(props: AttentionProps) {
+  const { items, unread, error, isWell } = useAttentionItems(props);
   return (
     <>
       {/* That the gateway is away stands above all pages. */}

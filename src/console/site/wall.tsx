@@ -10,7 +10,7 @@ import { Awaited, Button, Card, Check, ErrorNotice, Loading } from '../ui.tsx';
 import { useTitle } from '../ui/components.tsx';
 import { adoptStyles } from '../ui/late-styles.ts';
 import { clockOf, timesAs, zone } from '../zone.ts';
-import { AllWell, Items, useAttention, useMatters } from './attention.tsx';
+import { AllWell, Items, useAttention, useAttentionItems } from './attention.tsx';
 import { Amount, BooksHead, useBooks } from './books.tsx';
 import { moneyText } from './energy.ts';
 import { Scene, usePower } from './site-now.tsx';
@@ -46,7 +46,7 @@ export function WallPage() {
         <Today />
       </div>
       <footer>
-        {isListed ? <Matters /> : <Loading />}
+        {isListed ? <Attention /> : <Loading />}
         <Check
           value={isDarkWanted}
           onValue={(isWanted) => {
@@ -107,10 +107,13 @@ function Today() {
 }
 
 /** What needs a person in one line. */
-function Matters() {
-  const { items, unread, error, isWell } = useMatters({ devices: liveDevices(), rest: useAttention() });
+function Attention() {
+  const { items, unread, error, isWell } = useAttentionItems({
+    devices: liveDevices(),
+    rest: useAttention(),
+  });
   return (
-    <div class="wall-matters">
+    <div class="wall-attention">
       {!(error instanceof NoAnswer) && <ErrorNotice error={error} />}
       {items.length > 0 && <Items items={items} unread={unread} shownMax={1} />}
       {isWell && <AllWell />}

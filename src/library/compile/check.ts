@@ -9,7 +9,7 @@ import type {
   TemplateValue,
 } from './template.ts';
 import { declare, likeNames, typeOf } from './attributes.ts';
-import { namesNeeded, operationOf, type PlanParts } from './plan.ts';
+import { ARITHMETIC, namesNeeded, operationOf, type PlanParts } from './plan.ts';
 import type { TemplateProblem } from './problem.ts';
 
 /** Ways to reach a device; a template has one of them. */
@@ -74,17 +74,6 @@ function isQuestion(test: Extract<Recognition, { register: unknown }>['register'
 const known = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; known are ${names.join(', ')}`;
 
-/** Operations that count with their operands. */
-const ARITHMETIC: ReadonlySet<string> = new Set([
-  'sum',
-  'sum_known',
-  'difference',
-  'product',
-  'negate',
-  'positive_part',
-  'negative_part',
-]);
-
 function checkValue(name: string, value: TemplateValue, parts: PlanParts): void {
   const { template, values, problems, book } = parts;
   const fault = (message: string, ...place: string[]): void =>
@@ -95,7 +84,7 @@ function checkValue(name: string, value: TemplateValue, parts: PlanParts): void 
     fault(`is not in attributes.yml${likeNames(book, name)}: give it a name and a unit`);
   const operation = operationOf(value);
   if (operation !== undefined && namesNeeded(value).includes(name)) fault('needs itself');
-  if (operation !== undefined && ARITHMETIC.has(operation))
+  if (ARITHMETIC.some((one) => one === operation))
     for (const needed of namesNeeded(value)) {
       const operand = values.get(needed);
       const type = operand && typeOf(book, needed, operand);

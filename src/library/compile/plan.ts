@@ -29,7 +29,8 @@ export interface PlanParts {
   problems: TemplateProblem[];
 }
 
-const DERIVED = [
+/** Operations that count with their operands. */
+export const ARITHMETIC = [
   'sum',
   'sum_known',
   'difference',
@@ -37,12 +38,8 @@ const DERIVED = [
   'negate',
   'positive_part',
   'negative_part',
-  'first',
-  'select',
-  'constant',
-  'setting',
-  'now',
 ] as const;
+const DERIVED = [...ARITHMETIC, 'first', 'select', 'constant', 'setting', 'now'] as const;
 
 type Operation = (typeof DERIVED)[number];
 

@@ -314,7 +314,7 @@ class Backlog {
     return (this.#empty ??= Promise.withResolvers<void>()).promise;
   }
 
-  /** Lets go who waits until nothing is waiting. */
+  /** Resolves `emptied`, although records wait: the store stops. */
   release(): void {
     this.#empty?.resolve();
     this.#empty = undefined;

@@ -271,7 +271,7 @@ export class SegmentWriter {
 
 const NUMBER_DIGITS = 6;
 
-/** G: writes on their way at once. Each round waits for a turn of the event loop, which others use as well. */
+/** Writes in flight at once. Each round waits for a turn of the event loop, which others use as well. */
 const WRITES_AT_ONCE = 256;
 
 /** In pages, because after larger writes each record would make a larger part of the page cache dirty. */
